@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What follows from what a host shows and what is stored of it.
+
+``plan()`` does no I/O and changes nothing. The agent asks it which managed
+modes may change, the conductor what to write, the preview what a restart
+would do. Sources: specification, "Persisted state and reconciliation" and
+"Startup and periodic reporting".
+"""
+
+from collections.abc import Iterable, Sequence
+import dataclasses
+import json
+
+from cyborg.inventory import attach_info
+from cyborg.inventory import changes
+from cyborg.inventory import identity
+from cyborg.inventory import values
+
+#: Columns of ``devices`` that a report refreshes.
+_COLUMNS = ('type', 'vendor', 'model', 'std_board_info', 'vendor_board_info')
+
+
+def plan(discovered: Sequence[values.DiscoveredDevice],
+         persisted: values.PersistedHost,
+         held: Iterable[str] = ()) -> changes.Plan:
+    """Compare a complete discovery of one host with its stored inventory.
+
+    :param discovered: every device of every driver; a failed or partial
+        discovery must not be passed (MIS-7).
+    :param held: UUIDs of deployables whose inventory is held back because
+        they were missing, where the caller knows them.
+    """
+    collector = _Collector(persisted.hostname, frozenset(held))
+    found = collector.sort_out(discovered)
+    for device in _with_twins_last(persisted.devices):
+        key = device.key
+        match = found.pop(key, None) if key is not None else None
+        if match is None:
+            collector.gone(device)
+        elif match.stub:
+            continue
+        elif _another_device(device, match) and device.allocated:
+            collector.replaced(device, match)
+        else:
+            collector.compare_device(device, match)
+    for match in found.values():
+        if not match.stub:
+            collector.add('new_devices', match)
+    return collector.result()
+
+
+def hardware(vendor: str, model: str, board: str | None) -> tuple[str, str]:
+    """Vendor and product id in one letter case, whatever driver wrote them.
+
+    The product id stands in the board information where there is one: the
+    SSD drivers put a product's name into ``model``, which changes with the
+    host's list of names while the device stays the same.
+    """
+    try:
+        info = json.loads(board or '')
+    except ValueError:
+        info = None
+    if isinstance(info, dict):
+        product = info.get('product_id') or info.get('device_id')
+        if isinstance(product, str):
+            return vendor.lower(), product.lower()
+    return vendor.lower(), model.lower()
+
+
+def _hardware(device) -> tuple[str, str]:
+    return hardware(device.vendor, device.model, device.std_board_info)
+
+
+def _another_device(stored, match) -> bool:
+    return _hardware(stored) != _hardware(match)
+
+
+def _with_twins_last(devices):
+    """Of two rows for one device the allocated, else the older, goes first.
+
+    2026.2 could store a device twice; the second row finds its device taken
+    and leaves as missing once it is free.
+    """
+    return sorted(devices, key=lambda d: (not d.allocated, d.id))
+
+
+class _Collector:
+    """Gathers consequences under the names of the plan's fields."""
+
+    def __init__(self, hostname: str, held: frozenset[str]):
+        self.hostname = hostname
+        self.held = held
+        self.discovered = 0
+        names = [field.name for field in dataclasses.fields(changes.Plan)]
+        self._lists = {name: [] for name in names
+                       if name not in ('hostname', 'discovered')}
+
+    def add(self, name, record):
+        self._lists[name].append(record)
+
+    def result(self) -> changes.Plan:
+        return changes.Plan(
+            self.hostname, self.discovered,
+            **{name: tuple(items) for name, items in self._lists.items()})
+
+    def sort_out(self, discovered):
+        """Usable devices by control path; faults for the others (B39)."""
+        found = {}
+        for device in discovered:
+            try:
+                key = device.key
+                _check_handles(device)
+            except identity.InvalidInfo as error:
+                self.add('faults', changes.Fault(
+                    _label(device), '%s in %s' % (error.reason, error.text)))
+                continue
+            if key in found:
+                self.add('faults', changes.Fault(
+                    _label(device), 'reported more than once, the first '
+                    'report of it counts'))
+                continue
+            found[key] = device
+            self.discovered += not device.stub
+        return found
+
+    def gone(self, device, replaced_by=None):
+        if not device.allocated:
+            self.add('removed_devices', device)
+            return
+        for deployable in device.deployables:
+            self._lost(device, deployable, replaced_by)
+
+    def replaced(self, device, match):
+        self.gone(device, replaced_by='%s:%s' % _hardware(match))
+
+    def _lost(self, device, deployable, replaced_by=None):
+        if deployable.allocated:
+            self.add('retained', changes.Retained(
+                device, deployable,
+                tuple(h for h in deployable.handles if h.allocated),
+                whole=True, replaced_by=replaced_by))
+        else:
+            self.add('removed_deployables',
+                     changes.RemovedDeployable(device, deployable))
+
+    def compare_device(self, device, match):
+        columns = tuple(
+            (name, getattr(match, name)) for name in _COLUMNS
+            if getattr(match, name) != getattr(device, name))
+        if columns:
+            self.add('device_changes', changes.DeviceChange(device, columns))
+        found = {d.name: d for d in reversed(match.deployables)}
+        for deployable in sorted(device.deployables,
+                                 key=lambda d: (not d.allocated, d.id)):
+            now = found.pop(deployable.name, None)
+            if now is None:
+                self._lost(device, deployable)
+            else:
+                self._compare_deployable(device, deployable, now)
+        for now in match.deployables:
+            if found.pop(now.name, None):
+                self.add('new_deployables',
+                         changes.NewDeployable(device, now))
+
+    def _compare_deployable(self, device, deployable, now):
+        self.add('present', (device, deployable, now))
+        if now.num_accelerators != deployable.num_accelerators:
+            self.add('deployable_changes', changes.DeployableChange(
+                device, deployable, now.num_accelerators))
+        self._compare_attributes(device, deployable, now)
+        missing = self._compare_handles(device, deployable, now)
+        if missing:
+            self.add('retained', changes.Retained(
+                device, deployable, tuple(missing), whole=False))
+        elif deployable.uuid in self.held:
+            self.add('returned', deployable)
+
+    def _compare_attributes(self, device, deployable, now):
+        wanted = dict(reversed(now.attributes))
+        changed, removed = [], []
+        for attribute in deployable.attributes:
+            if attribute.key not in wanted:
+                removed.append(attribute)
+                continue
+            value = wanted.pop(attribute.key)
+            if value != attribute.value:
+                changed.append((attribute, value))
+        added = tuple((key, value) for key, value in dict(
+            now.attributes).items() if key in wanted)
+        if added or changed or removed:
+            self.add('attribute_changes', changes.AttributeChange(
+                device, deployable, added, tuple(changed), tuple(removed)))
+
+    def _compare_handles(self, device, deployable, now):
+        """Compare handles by identity; the allocated missing ones."""
+        found = {h.key: h for h in reversed(now.handles)}
+        fresh = dict(found)
+        missing = []
+        for handle in sorted(deployable.handles,
+                             key=lambda h: (not h.allocated, h.id)):
+            try:
+                key = handle.key
+                attach_info.settings(handle.attach_info)
+            except identity.InvalidInfo as error:
+                self.add('damaged', changes.Damage(
+                    device, deployable, handle, error.reason))
+                fresh.pop(_key_of_damaged(handle), None)
+                continue
+            match = fresh.pop(key, None)
+            if match is not None:
+                self._compare_handle(device, deployable, handle, match)
+            elif handle.allocated:
+                missing.append(handle)
+            else:
+                self.add('removed_handles', changes.RemovedHandle(
+                    device, deployable, handle))
+        for handle in now.handles:
+            if fresh.pop(handle.key, None):
+                self.add('new_handles', changes.NewHandle(
+                    device, deployable, handle))
+        return missing
+
+    def _compare_handle(self, device, deployable, handle, match):
+        stored, wanted = handle.attach_info, match.attach_info
+        allocated = handle.allocated
+        text = attach_info.merge(stored, wanted, take_managed=False,
+                                 take_others=not allocated)
+        kind = handle.attach_type if allocated else match.attach_type
+        if text != stored or kind != handle.attach_type:
+            self.add('handle_updates', changes.HandleUpdate(
+                device, deployable, handle, kind, text))
+        if allocated and (
+                kind != match.attach_type
+                or attach_info.others(identity.parse(stored))
+                != attach_info.others(identity.parse(wanted))):
+            self.add('deferred', changes.HandleUpdate(
+                device, deployable, handle, match.attach_type, wanted))
+        old = attach_info.settings(stored).managed
+        new = attach_info.settings(wanted).managed
+        if old != new:
+            self.add('refused' if allocated else 'managed_changes',
+                     changes.ManagedChange(
+                self.hostname, device, deployable, handle, old, new,
+                attach_info.merge(stored, wanted, take_managed=True,
+                                  take_others=not allocated)))
+
+
+def _check_handles(device):
+    """:raises identity.InvalidInfo: naming the first unusable handle."""
+    for deployable in device.deployables:
+        for handle in deployable.handles:
+            handle.key  # noqa: B018 - raises for an unusable one
+            attach_info.settings(handle.attach_info)
+            if len(handle.attach_info) > attach_info.MAX_LENGTH:
+                raise identity.InvalidInfo(
+                    handle.attach_info, 'attach info is longer than the %d '
+                    'characters the database keeps' % attach_info.MAX_LENGTH)
+
+
+def _label(device) -> str:
+    try:
+        return identity.format_address(device.key[1])
+    except (identity.InvalidInfo, TypeError):
+        return device.cpid_info
+
+
+def _key_of_damaged(handle):
+    """Address of a row with damaged settings: it still takes its place."""
+    try:
+        return handle.key
+    except identity.InvalidInfo:
+        return None
