@@ -45,7 +45,7 @@ def plan(discovered: Sequence[values.DiscoveredDevice],
             collector.compare_device(device, match)
     for match in found.values():
         if not match.stub:
-            collector.add('new_devices', match)
+            collector.new_device(match)
     return collector.result()
 
 
@@ -123,6 +123,21 @@ class _Collector:
             self.discovered += not device.stub
         return found
 
+    def new_device(self, device):
+        """Offer it, unless an allocated row stands in its place.
+
+        A row whose control path is damaged matches nothing; its deployable's
+        name, which also names the provider, still tells whose place it is.
+        """
+        taken = {record.deployable.name for record in self._lists['retained']}
+        names = [d.name for d in device.deployables if d.name in taken]
+        if names:
+            self.add('faults', changes.Fault(
+                _label(device), 'an allocated device is kept under the name '
+                '%s' % names[0]))
+        else:
+            self.add('new_devices', device)
+
     def gone(self, device, replaced_by=None):
         if not device.allocated:
             self.add('removed_devices', device)
@@ -193,9 +208,8 @@ class _Collector:
 
     def _compare_handles(self, device, deployable, now):
         """Compare handles by identity; the allocated missing ones."""
-        found = {h.key: h for h in reversed(now.handles)}
-        fresh = dict(found)
-        missing = []
+        fresh = {h.key: h for h in reversed(now.handles)}
+        missing, unknown = [], False
         for handle in sorted(deployable.handles,
                              key=lambda h: (not h.allocated, h.id)):
             try:
@@ -204,7 +218,9 @@ class _Collector:
             except identity.InvalidInfo as error:
                 self.add('damaged', changes.Damage(
                     device, deployable, handle, error.reason))
-                fresh.pop(_key_of_damaged(handle), None)
+                damaged_key = _key_of_damaged(handle)
+                unknown |= damaged_key is None
+                fresh.pop(damaged_key, None)
                 continue
             match = fresh.pop(key, None)
             if match is not None:
@@ -214,6 +230,10 @@ class _Collector:
             else:
                 self.add('removed_handles', changes.RemovedHandle(
                     device, deployable, handle))
+        if unknown:
+            # One of the found handles may be the unreadable row's; offering
+            # it a second time is worse than offering too little.
+            return missing
         for handle in now.handles:
             if fresh.pop(handle.key, None):
                 self.add('new_handles', changes.NewHandle(
