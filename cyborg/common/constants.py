@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that other services, drivers and stored rows know."""
+
+CONDUCTOR_TOPIC = 'cyborg-conductor'
+AGENT_TOPIC = 'cyborg-agent'
+
+# Device types; the order is that of the database's enum.
+DEVICE_GPU = 'GPU'
+DEVICE_FPGA = 'FPGA'
+DEVICE_AICHIP = 'AICHIP'
+DEVICE_QAT = 'QAT'
+DEVICE_NIC = 'NIC'
+DEVICE_SSD = 'SSD'
+DEVICE_MDEV = 'MDEV'
+DEVICE_PCI = 'PCI'
+DEVICE_NVME = 'NVME'
+DEVICE_TYPE = (DEVICE_GPU, DEVICE_FPGA, DEVICE_AICHIP, DEVICE_QAT, DEVICE_NIC,
+               DEVICE_SSD, DEVICE_MDEV, DEVICE_PCI, DEVICE_NVME)
+
+DEVICE_STATE_AVAILABLE = 'available'
+DEVICE_STATE_ALLOCATED = 'allocated'
+DEVICE_STATE_PENDING_CLEANING = 'pending_cleaning'
+DEVICE_STATE_CLEANING = 'cleaning'
+DEVICE_STATE_ERROR = 'error'
+DEVICE_STATES = (DEVICE_STATE_AVAILABLE, DEVICE_STATE_ALLOCATED,
+                 DEVICE_STATE_PENDING_CLEANING, DEVICE_STATE_CLEANING,
+                 DEVICE_STATE_ERROR)
+
+DEVICE_ENABLED = 'enabled'
+DEVICE_MAINTAINING = 'maintaining'
+DEVICE_STATUS = (DEVICE_ENABLED, DEVICE_MAINTAINING)
+
+AH_TYPE_PCI = 'PCI'
+AH_TYPE_MDEV = 'MDEV'
+AH_TYPE_TEST_PCI = 'TEST_PCI'
+ATTACH_HANDLE_TYPES = (AH_TYPE_PCI, AH_TYPE_MDEV, AH_TYPE_TEST_PCI)
+
+CPID_TYPE_PCI = 'PCI'
+CPID_TYPE = CPID_TYPE_PCI
+
+# States of an accelerator request. UnbindFailed is in the object's enum only:
+# no database of any release can store it.
+ARQ_INITIAL = 'Initial'
+ARQ_BIND_STARTED = 'BindStarted'
+ARQ_BOUND = 'Bound'
+ARQ_UNBOUND = 'Unbound'
+ARQ_BIND_FAILED = 'BindFailed'
+ARQ_UNBIND_FAILED = 'UnbindFailed'
+ARQ_DELETING = 'Deleting'
+ARQ_STATES = (ARQ_INITIAL, ARQ_BIND_STARTED, ARQ_BOUND, ARQ_UNBOUND,
+              ARQ_BIND_FAILED, ARQ_UNBIND_FAILED, ARQ_DELETING)
+
+# New state -> the states it may be entered from.
+ARQ_STATES_TRANSFORM_MATRIX = {
+    ARQ_INITIAL: (),
+    ARQ_BIND_STARTED: (ARQ_INITIAL, ARQ_UNBOUND),
+    ARQ_BOUND: (ARQ_BIND_STARTED,),
+    ARQ_BIND_FAILED: (ARQ_INITIAL, ARQ_UNBOUND, ARQ_BIND_STARTED, ARQ_BOUND),
+    ARQ_UNBOUND: (ARQ_INITIAL, ARQ_BIND_STARTED, ARQ_BOUND, ARQ_UNBOUND,
+                  ARQ_BIND_FAILED),
+    ARQ_DELETING: (ARQ_INITIAL, ARQ_BIND_STARTED, ARQ_BOUND, ARQ_UNBOUND,
+                   ARQ_BIND_FAILED),
+}
+
+# What Nova is told for a state an ARQ may end a bind in.
+ARQ_BIND_STATUS_FINISH = 'completed'
+ARQ_BIND_STATUS_FAILED = 'failed'
+ARQ_BIND_STATUS = (ARQ_BIND_STATUS_FINISH, ARQ_BIND_STATUS_FAILED)
+ARQ_BIND_STATES_STATUS_MAP = {
+    ARQ_BOUND: ARQ_BIND_STATUS_FINISH,
+    ARQ_BIND_FAILED: ARQ_BIND_STATUS_FAILED,
+    ARQ_DELETING: ARQ_BIND_STATUS_FAILED,
+}
+# States in which a bind is over; filter ``bind_state=resolved`` asks for it.
+ARQ_RESOLVED_STATES = (ARQ_BOUND, ARQ_BIND_FAILED, ARQ_DELETING)
+
+# Keys of a device profile's groups.
+RESOURCES_PREFIX = 'resources:'
+TRAIT_PREFIX = 'trait:'
+ACCEL_PREFIX = 'accel:'
+ACCEL_BITSTREAM_ID = 'accel:bitstream_id'
+ACCEL_FUNCTION_ID = 'accel:function_id'
+ACCEL_SPECS = (ACCEL_BITSTREAM_ID, ACCEL_FUNCTION_ID)
+
+# Resource classes in Placement by the kind of device.
+FPGA = 'FPGA'
+PGPU = 'PGPU'
+VGPU = 'VGPU'
+QAT = 'CUSTOM_QAT'
+NIC = 'CUSTOM_NIC'
+SSD = 'CUSTOM_SSD'
+PCI = 'CUSTOM_PCI'
+RESOURCES = {'FPGA': FPGA, 'PGPU': PGPU, 'VGPU': VGPU, 'QAT': QAT,
+             'NIC': NIC, 'SSD': SSD, 'PCI': PCI}
+
+# Traits
+OWNER_CYBORG = 'OWNER_CYBORG'
+# Marks a provider of ours whose allocated devices the host does not show.
+MISSING_TRAIT = 'CUSTOM_CYBORG_MISSING'
+FPGA_FUNCTION_ID = 'CUSTOM_FPGA_FUNCTION_ID'
+FPGA_TRAITS = (FPGA_FUNCTION_ID,)
+
+# Drivers that the 2026.2 release had and this one has not. An agent that
+# still names one must say what became of it instead of "unknown".
+DROPPED_DRIVERS = frozenset({
+    'huawei_ascend_driver',
+    'inspur_fpga_driver',
+    'intel_fpga_driver',
+    'intel_nic_driver',
+    'intel_qat_driver',
+    'nvidia_gpu_driver',
+    'nvmf_spdk_driver',
+    'xilinx_fpga_driver',
+})

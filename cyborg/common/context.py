@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who asks, and for whom: the context of a request."""
+
+from oslo_context import context
+
+# Only what a service behind the RPC boundary looks up in the catalog is
+# carried there: the endpoint of the image service.
+_CARRIED_SERVICE_TYPES = ('image',)
+
+# What a context is rebuilt from after RPC; everything else in the dictionary
+# is derived, or left out on purpose.
+_CARRIED = ('auth_token', 'user_id', 'project_id', 'domain_id',
+            'user_domain_id', 'project_domain_id', 'is_admin', 'read_only',
+            'show_deleted', 'request_id', 'global_request_id',
+            'resource_uuid', 'roles', 'user_name', 'project_name',
+            'domain_name', 'is_admin_project', 'system_scope',
+            'service_catalog')
+
+
+class RequestContext(context.RequestContext):
+    """oslo.context's context with the service catalog and service roles.
+
+    ``service_roles`` and ``user_auth_plugin`` stay in this process: a service
+    token was checked at the API, and a peer must not be able to claim one.
+
+    :param is_admin: None (the default) derives it: whether the caller has
+        exactly the role ``admin``. Policy and the project filter use it.
+    """
+
+    def __init__(self, user_id=None, project_id=None, is_admin=None,
+                 service_catalog=None, user_auth_plugin=None,
+                 overwrite=True, **kwargs):
+        super().__init__(user_id=user_id, project_id=project_id,
+                         is_admin=bool(is_admin), overwrite=overwrite,
+                         **kwargs)
+        self.service_catalog = [
+            entry for entry in service_catalog or ()
+            if entry.get('type') in _CARRIED_SERVICE_TYPES]
+        self.user_auth_plugin = user_auth_plugin
+        if is_admin is None:
+            self.is_admin = 'admin' in self.roles
+
+    def to_dict(self) -> dict:
+        """The dictionary that travels over RPC (the keys are a contract)."""
+        values = super().to_dict()
+        values.pop('service_roles', None)
+        values.update({
+            'user_id': self.user_id,
+            'project_id': self.project_id,
+            'user_name': self.user_name,
+            'project_name': self.project_name,
+            'service_catalog': self.service_catalog,
+        })
+        return values
+
+    @classmethod
+    def from_dict(cls, values: dict, **kwargs) -> 'RequestContext':
+        """The context a peer sent; keys unknown here are passed over."""
+        known = {
+            'domain_id': values.get('domain'),
+            'user_domain_id': values.get('user_domain'),
+            'project_domain_id': values.get('project_domain'),
+            'user_id': values.get('user'),
+            'project_id': values.get('project'),
+        }
+        for name in _CARRIED:
+            if values.get(name) is not None:
+                known[name] = values[name]
+        known.update(kwargs)
+        # A peer decides about admin itself; absent means no.
+        known.setdefault('is_admin', False)
+        return cls(**known)
+
+    def to_policy_values(self) -> dict:
+        values = super().to_policy_values()
+        values['is_admin'] = self.is_admin
+        return values
+
+
+def get_admin_context(show_deleted: bool = False) -> RequestContext:
+    """A context of the service itself, outside any request."""
+    return RequestContext(is_admin=True, show_deleted=show_deleted,
+                          overwrite=False)
