@@ -12,7 +12,7 @@ import oslo_messaging as messaging
 
 from cyborg.common import constants
 from cyborg.common import rpc
-from cyborg.common import upgrade_levels
+from cyborg.objects import base as objects_base
 
 #: Release names usable as ``[upgrade_levels] agent``.
 VERSION_ALIASES = {
@@ -36,13 +36,15 @@ class AgentAPI:
 
     def __init__(self, topic: str | None = None):
         self.topic = topic or constants.AGENT_TOPIC
-        self.version_cap = upgrade_levels.cap(
+        self.version_cap = rpc.version_cap(
             'agent', self.RPC_API_VERSION, VERSION_ALIASES)
 
     @functools.cached_property
     def client(self):
         target = messaging.Target(topic=self.topic, version='1.0')
-        return rpc.get_client(target, version_cap=self.version_cap)
+        return rpc.get_client(
+            target, version_cap=self.version_cap,
+            serializer=objects_base.CyborgObjectSerializer())
 
     def _call(self, context, hostname: str, method: str,
               timeout: float | None = None, **kwargs):

@@ -12,11 +12,12 @@ import functools
 from typing import Any
 
 import oslo_messaging as messaging
+from oslo_utils import versionutils
 from oslo_versionedobjects import base as ovo_base
 
 from cyborg.common import constants
 from cyborg.common import rpc
-from cyborg.common import upgrade_levels
+from cyborg.objects import base as objects_base
 
 #: Release names usable as ``[upgrade_levels] conductor``.
 VERSION_ALIASES = {
@@ -41,14 +42,16 @@ class ConductorAPI:
 
     def __init__(self, topic: str | None = None):
         self.topic = topic or constants.CONDUCTOR_TOPIC
-        self.version_cap = upgrade_levels.cap(
+        self.version_cap = rpc.version_cap(
             'conductor', self.RPC_API_VERSION, VERSION_ALIASES)
 
     @functools.cached_property
     def client(self):
         # Made at the first call: looking at the cap needs no transport.
         target = messaging.Target(topic=self.topic, version='1.0')
-        return rpc.get_client(target, version_cap=self.version_cap)
+        return rpc.get_client(
+            target, version_cap=self.version_cap,
+            serializer=objects_base.CyborgObjectSerializer())
 
     def supports_object_indirection(self) -> bool:
         """Whether the configured cap permits the calls of version 1.1.
@@ -56,8 +59,8 @@ class ConductorAPI:
         Looks at the local configuration alone; no message is sent, and
         nothing is learnt about the conductors that run (RPC-1).
         """
-        return upgrade_levels.permits(
-            self.version_cap, self.INDIRECTION_VERSION)
+        return versionutils.is_compatible(
+            self.INDIRECTION_VERSION, self.version_cap)
 
     def _call(self, context, method: str, version: str = '1.0',
               timeout: float | None = None, **kwargs) -> Any:
