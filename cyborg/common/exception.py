@@ -320,8 +320,20 @@ class PlacementServerError(CyborgException):
                  'error %(error)s.')
 
 
-class PlacementAPIConnectFailure(CyborgException):
+class PlacementAPIConnectFailure(PlacementServerError):
     _msg_fmt = _('Placement cannot be reached: %(reason)s')
+
+
+class PlacementUnauthorized(CyborgException):
+    _msg_fmt = _('Placement does not accept the credentials of [placement] '
+                 '(status %(status)s): %(reason)s. The user needs the admin '
+                 'or service role; check auth_type, auth_url, username, '
+                 'password and project there.')
+
+
+class PlacementRequestRefused(CyborgException):
+    _msg_fmt = _('Placement refused %(method)s %(url)s with status '
+                 '%(status)s: %(reason)s')
 
 
 class PlacementAPIConflict(Conflict):
@@ -347,6 +359,14 @@ class ResourceProviderNameConflict(PlacementAPIConflict):
                  '%(uuid)s and is not ours; device %(device)s of host '
                  '%(host)s is not offered. Take the device out of the other '
                  'service (for Nova: [pci] device_spec), or out of ours.')
+
+
+class ResourceProviderNotOurs(PlacementAPIConflict):
+    _msg_fmt = _('Resource provider %(uuid)s of device %(name)s exists in '
+                 'Placement below %(parent)s instead of %(root)s, the '
+                 'provider of host %(host)s; the device is not offered. '
+                 'When nothing is allocated from it, delete it: openstack '
+                 'resource provider delete %(uuid)s.')
 
 
 class ResourceProviderRetrievalFailed(CyborgException):
@@ -376,6 +396,23 @@ class TraitCreationFailed(CyborgException):
 
 class TraitRetrievalFailed(CyborgException):
     _msg_fmt = _('Traits could not be read from Placement: %(error)s')
+
+
+class DeviceTraitInvalid(Invalid):
+    _msg_fmt = _('Device %(name)s of host %(host)s is not offered: its trait '
+                 '"%(trait)s" is neither a standard one that Placement knows '
+                 'nor a custom one: CUSTOM_ followed by A-Z, 0-9 and _, at '
+                 'most 255 characters. Correct what the driver or its '
+                 'configuration gives.')
+
+
+class DeviceResourceClassInvalid(Invalid):
+    _msg_fmt = _('Device %(name)s of host %(host)s is not offered: its '
+                 'resource class "%(resource_class)s" (attribute rc) is '
+                 'neither a standard one that Placement knows nor a custom '
+                 'one: CUSTOM_ followed by A-Z, 0-9 and _, at most 255 '
+                 'characters. Correct what the driver or its configuration '
+                 'gives.')
 
 
 class ResourceClassNotFound(NotFound):

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement, one function per call.
+
+Every answer is typed and every refusal has its exception class: generation
+conflicts, inventory or provider in use and name conflicts are expected
+outcomes that callers decide about. Nothing here deletes a trait or resource
+class, since others may use it (B35).
+"""
+
+from collections.abc import Iterable, Mapping
+import dataclasses
+from urllib import parse
+
+from keystoneauth1 import exceptions as ks_exc
+import tenacity
+
+from cyborg.common import constants
+from cyborg.common import exception
+from cyborg.common import sdk
+
+SERVICE_TYPE = 'placement'
+
+#: Microversions name what a call relies on. All are at most 1.26 (2018).
+_NESTED = '1.14'
+_PROVIDER_IN_ANSWER = '1.20'
+_ERROR_CODES = '1.23'
+_RESERVED_UP_TO_TOTAL = '1.26'
+
+_CONCURRENT = 'placement.concurrent_update'
+_INVENTORY_IN_USE = 'placement.inventory.inuse'
+
+#: Trait names per query, to keep the URL within usual limits.
+_NAMES_PER_QUERY = 50
+
+_ATTEMPTS = 3
+
+#: B38: another writer is normal; three refusals in a row are not.
+retry_conflicts = tenacity.retry(
+    retry=tenacity.retry_if_exception_type(
+        exception.ResourceProviderUpdateConflict),
+    stop=tenacity.stop_after_attempt(_ATTEMPTS),
+    wait=tenacity.wait_random(0, 0.05), reraise=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class Provider:
+    """A resource provider; ``parent`` is None for a root."""
+
+    uuid: str
+    name: str
+    generation: int
+    parent: str | None
+    root: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventory:
+    """Inventory of one resource class; a limit that is None is Placement's.
+
+    :ivar reserved: units that no new allocation may take
+    """
+
+    total: int
+    reserved: int = 0
+    max_unit: int | None = None
+    min_unit: int | None = None
+    step_size: int | None = None
+    allocation_ratio: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Inventories:
+    generation: int
+    by_class: Mapping[str, Inventory]
+
+
+@dataclasses.dataclass(frozen=True)
+class Traits:
+    generation: int
+    names: frozenset[str]
+
+
+class PlacementClient:
+    """Calls to Placement with the options of ``[placement]``.
+
+    ``context`` is the request context whose global request id Placement
+    shall log, or None. Every method may raise, besides what it names:
+
+    * PlacementServerError: status 500 or more, or (its subclass
+      PlacementAPIConnectFailure) no answer at all;
+    * PlacementUnauthorized: 401, 403, or no token to be had;
+    * PlacementRequestRefused: any other unexpected status.
+    """
+
+    def __init__(self, adapter=None):
+        self._given = adapter
+
+    @property
+    def _adapter(self):
+        # Late, so that a service can start while Keystone is down and a test
+        # can set options after it built the service.
+        if self._given is None:
+            try:
+                self._given = sdk.adapter('placement', SERVICE_TYPE)
+            except ks_exc.AuthPluginException as error:
+                raise exception.PlacementUnauthorized(
+                    status='-', reason=str(error)) from error
+        return self._given
+
+    # Providers
+
+    def find_providers(self, context, name: str) -> list[Provider]:
+        """Providers that Placement takes to have this name.
+
+        Some databases compare without regard to case, so that a name may be
+        another one than asked for.
+        """
+        answer = self._call(context, 'GET', _NESTED, '/resource_providers?' +
+                            parse.urlencode({'name': name}))
+        return _providers(answer)
+
+    def get_provider(self, context, uuid: str) -> Provider | None:
+        answer = self._call(context, 'GET', _NESTED,
+                            '/resource_providers/%s' % uuid, ok=(404,))
+        if answer.status_code == 404:
+            return None
+        return _provider(answer.json())
+
+    def get_tree(self, context, uuid: str) -> list[Provider]:
+        """All providers of the tree in which a provider is; [] if none."""
+        return _providers(self._call(
+            context, 'GET', _NESTED, '/resource_providers?in_tree=%s' % uuid))
+
+    def create_provider(self, context, uuid: str, name: str,
+                        parent: str) -> Provider:
+        """:raises PlacementAPIConflict: the uuid or the name is taken"""
+        body = {'uuid': uuid, 'name': name, 'parent_provider_uuid': parent}
+        answer = self._call(context, 'POST', _PROVIDER_IN_ANSWER,
+                            '/resource_providers', body, ok=(409,))
+        if answer.status_code == 409:
+            raise exception.PlacementAPIConflict(reason=_detail(answer))
+        return _provider(answer.json())
+
+    def delete_provider(self, context, uuid: str) -> bool:
+        """:returns: False when there was none
+
+        :raises ResourceProviderInUse: it has allocations or children
+        """
+        answer = self._call(context, 'DELETE', _ERROR_CODES,
+                            '/resource_providers/%s' % uuid, ok=(404, 409))
+        if answer.status_code == 409:
+            raise exception.ResourceProviderInUse(uuid=uuid)
+        return answer.status_code != 404
+
+    # Inventories
+
+    def get_inventories(self, context, uuid: str) -> Inventories:
+        """:raises PlacementResourceProviderNotFound:"""
+        answer = self._of_provider(context, 'GET', uuid, 'inventories',
+                                   _RESERVED_UP_TO_TOTAL)
+        return _inventories(answer)
+
+    def put_inventories(self, context, uuid: str, generation: int,
+                        inventories: Mapping[str, Inventory]) -> int:
+        """Replace all inventories of a provider in one step.
+
+        :returns: the provider's new generation
+        :raises ResourceProviderUpdateConflict: the generation is outdated
+        :raises InventoryInUse: a class that would go has allocations
+        :raises PlacementResourceProviderNotFound:
+        """
+        body = {'resource_provider_generation': generation,
+                'inventories': {name: _amounts(record)
+                                for name, record in inventories.items()}}
+        answer = self._of_provider(context, 'PUT', uuid, 'inventories',
+                                   _RESERVED_UP_TO_TOTAL, body)
+        if answer.status_code == 409:
+            if _code(answer) == _INVENTORY_IN_USE:
+                raise exception.InventoryInUse(
+                    resource_classes=_detail(answer), resource_provider=uuid)
+            raise _conflict(uuid, generation, answer)
+        return answer.json()['resource_provider_generation']
+
+    def get_usages(self, context, uuid: str) -> dict[str, int]:
+        """Resource class -> units that are allocated.
+
+        :raises PlacementResourceProviderNotFound:
+        """
+        return self._of_provider(context, 'GET', uuid, 'usages',
+                                 _NESTED).json()['usages']
+
+    # Traits and resource classes
+
+    def get_traits(self, context, uuid: str) -> Traits:
+        """:raises PlacementResourceProviderNotFound:"""
+        body = self._of_provider(context, 'GET', uuid, 'traits',
+                                 _NESTED).json()
+        return Traits(body['resource_provider_generation'],
+                      frozenset(body['traits']))
+
+    def put_traits(self, context, uuid: str, generation: int,
+                   names: Iterable[str]) -> int:
+        """Replace the traits of a provider.
+
+        :returns: the provider's new generation
+        :raises ResourceProviderUpdateConflict: the generation is outdated
+        :raises PlacementResourceProviderNotFound:
+        """
+        body = {'resource_provider_generation': generation,
+                'traits': sorted(names)}
+        answer = self._of_provider(context, 'PUT', uuid, 'traits',
+                                   _ERROR_CODES, body)
+        if answer.status_code == 409:
+            raise _conflict(uuid, generation, answer)
+        return answer.json()['resource_provider_generation']
+
+    def existing_traits(self, context, names: Iterable[str]) -> set[str]:
+        """Those of the names which Placement knows as traits."""
+        wanted, found = sorted(names), set()
+        for start in range(0, len(wanted), _NAMES_PER_QUERY):
+            part = ','.join(wanted[start:start + _NAMES_PER_QUERY])
+            answer = self._call(context, 'GET', _NESTED,
+                                '/traits?name=in:%s' % part)
+            found.update(answer.json()['traits'])
+        return found
+
+    def ensure_trait(self, context, name: str) -> None:
+        """Create a custom trait unless it exists."""
+        self._call(context, 'PUT', _ERROR_CODES, '/traits/%s' % name)
+
+    def ensure_resource_class(self, context, name: str) -> None:
+        """Create a custom resource class unless it exists."""
+        self._call(context, 'PUT', _ERROR_CODES,
+                   '/resource_classes/%s' % name)
+
+    def ping(self, context=None) -> None:
+        """Raise unless Placement answers us and knows OWNER_CYBORG."""
+        if not self.existing_traits(context, [constants.OWNER_CYBORG]):
+            raise exception.PlacementRequestRefused(
+                method='GET', url='/traits', status=200,
+                reason='this Placement does not know the trait OWNER_CYBORG: '
+                       'it is too old')
+
+    # The wire
+
+    def _of_provider(self, context, method, uuid, what, version, body=None):
+        answer = self._call(
+            context, method, version,
+            '/resource_providers/%s/%s' % (uuid, what), body, ok=(404, 409))
+        if answer.status_code == 404:
+            raise exception.PlacementResourceProviderNotFound(
+                'Resource provider %s is gone from Placement.' % uuid,
+                resource_provider=uuid)
+        return answer
+
+    def _call(self, context, method, version, url, body=None, ok=()):
+        """Send one request; return an answer below 300 or one in ``ok``."""
+        extra = {} if body is None else {'json': body}
+        try:
+            answer = self._adapter.request(
+                url, method, microversion=version,
+                global_request_id=context.global_id if context else None,
+                **extra)
+        except (ks_exc.AuthorizationFailure, ks_exc.AuthPluginException,
+                ks_exc.Unauthorized, ks_exc.Forbidden) as error:
+            raise exception.PlacementUnauthorized(
+                status=getattr(error, 'http_status', '-'),
+                reason=str(error)) from error
+        except ks_exc.ClientException as error:
+            raise exception.PlacementAPIConnectFailure(
+                reason='%s %s: %s' % (method, url, error)) from error
+        status = answer.status_code
+        if status >= 500:
+            raise exception.PlacementServerError(
+                status=status, error='%s %s: %s' % (
+                    method, url, _detail(answer)))
+        if status in (401, 403):
+            raise exception.PlacementUnauthorized(
+                status=status, reason=_detail(answer))
+        if status >= 300 and status not in ok:
+            raise exception.PlacementRequestRefused(
+                method=method, url=url, status=status, reason=_detail(answer))
+        return answer
+
+
+def _provider(record) -> Provider:
+    return Provider(record['uuid'], record['name'], record['generation'],
+                    record['parent_provider_uuid'],
+                    record['root_provider_uuid'])
+
+
+def _providers(answer) -> list[Provider]:
+    return [_provider(r) for r in answer.json()['resource_providers']]
+
+
+def _inventories(answer) -> Inventories:
+    body = answer.json()
+    names = [field.name for field in dataclasses.fields(Inventory)]
+    return Inventories(body['resource_provider_generation'], {
+        name: Inventory(**{key: record[key] for key in names})
+        for name, record in body['inventories'].items()})
+
+
+def _amounts(record: Inventory) -> dict:
+    return {key: value for key, value in dataclasses.asdict(record).items()
+            if value is not None}
+
+
+def _error(answer) -> dict:
+    try:
+        return answer.json()['errors'][0]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return {}
+
+
+def _code(answer) -> str:
+    return _error(answer).get('code', '')
+
+
+def _detail(answer) -> str:
+    text = _error(answer).get('detail') or answer.text or ''
+    return ' '.join(text.split())
+
+
+def _conflict(uuid, generation, answer):
+    return exception.ResourceProviderUpdateConflict(
+        uuid=uuid, generation=generation, error=_detail(answer))
