@@ -1,1 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The privileged half of a process, for what sysfs alone does not give.
+
+Discovery needs no privilege. Drivers that create mediated devices or program
+devices mark those functions with ``@sys_admin_pctxt.entrypoint``; the
+operator configures the helper in ``[cyborg_sys_admin]``.
+"""
+
+from oslo_privsep import capabilities
+from oslo_privsep import priv_context
+
+sys_admin_pctxt = priv_context.PrivContext(
+    'cyborg',
+    cfg_section='cyborg_sys_admin',
+    pypath=__name__ + '.sys_admin_pctxt',
+    capabilities=[
+        # Files of root below /sys, and the devices' own.
+        capabilities.CAP_DAC_OVERRIDE,
+        capabilities.CAP_DAC_READ_SEARCH,
+        capabilities.CAP_CHOWN,
+        # Raw access to devices, and loading what they need.
+        capabilities.CAP_SYS_ADMIN,
+        capabilities.CAP_SYS_RAWIO,
+    ])
