@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which devices of a host are offered, and why the others are not.
+
+A pure decision over what was read and what was configured. The agent's
+driver and the operator's preview both ask it, so they can't disagree.
+Order (specification, "Configuration and discovery"): inclusion, exact
+exclusion, class check.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+import dataclasses
+import enum
+
+from cyborg.pci import address as pci_address
+from cyborg.pci import classes
+from cyborg.pci import device_spec
+from cyborg.pci import sysfs
+
+PciAddress = pci_address.PciAddress
+
+
+class Outcome(enum.StrEnum):
+    """What becomes of a device."""
+
+    OFFERED = 'offered'
+    NOT_SELECTED = 'not-selected'
+    EXCLUDED = 'excluded'
+    CLASS_REFUSED = 'class-refused'
+    NOT_ADDRESSABLE = 'not-addressable'
+    UNREADABLE = 'unreadable'
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What becomes of one device.
+
+    :ivar rule: the first rule that matches, None when none does.
+    :ivar managed: what that rule sets, None when it doesn't say.
+    :ivar stateful: the device keeps what a guest wrote.
+    :ivar unsafe: it is offered only since the workaround is on.
+    :ivar advice: what an operator should know about the device, each a
+        sentence without its subject.
+    """
+
+    device: sysfs.PciDevice
+    outcome: Outcome
+    rule: device_spec.Rule | None = None
+    managed: bool | None = None
+    stateful: bool = False
+    unsafe: bool = False
+    advice: tuple[str, ...] = ()
+
+    @property
+    def offered(self) -> bool:
+        return self.outcome is Outcome.OFFERED
+
+    @property
+    def effective_managed(self) -> bool:
+        """Absent means true (CFG-3)."""
+        return self.managed is not False
+
+    @property
+    def decided_by(self) -> str | None:
+        """The rule, or the check, that decided."""
+        if self.outcome is Outcome.NOT_SELECTED:
+            return None
+        if self.outcome is Outcome.EXCLUDED:
+            return 'exclude_list: %s' % self.device.address
+        if self.outcome is Outcome.CLASS_REFUSED:
+            return 'class %04x: %s' % (
+                classes.subclass(self.device.class_code),
+                self.device.class_name)
+        if self.outcome is Outcome.NOT_ADDRESSABLE:
+            return 'PCI domain above ffff'
+        return '%s: %s' % (self.rule.label, self.rule.text)
+
+
+def select(devices: Sequence[sysfs.PciDevice],
+           rules: Sequence[device_spec.Rule],
+           exclude: Collection[PciAddress], allow_unsafe: bool,
+           uses: Mapping[PciAddress, Sequence[str]] | None = None
+           ) -> tuple[Verdict, ...]:
+    """One verdict a device, in the order given.
+
+    :param uses: what the host itself does with a device, for the advice.
+    """
+    facts = device_spec.HostFacts.of(devices)
+    verdicts = [_judge(device, rules, facts, exclude, allow_unsafe)
+                for device in devices]
+    return tuple(_advise(verdicts, rules, facts, uses or {}))
+
+
+def unused_exclusions(devices: Sequence[sysfs.PciDevice],
+                      exclude: Collection[PciAddress]) -> list[PciAddress]:
+    """Exclusions that name no device of the host."""
+    return sorted(set(exclude) - {device.address for device in devices})
+
+
+def _judge(device, rules, facts, exclude, allow_unsafe) -> Verdict:
+    rule = next((r for r in rules if r.matches(device, facts)), None)
+    managed = rule.managed if rule is not None else None
+    if rule is not None and device.address in exclude:
+        return Verdict(device, Outcome.EXCLUDED, rule, managed)
+    if not device.address.addressable:
+        return Verdict(device, Outcome.NOT_ADDRESSABLE, rule, managed)
+    if rule is None:
+        return Verdict(device, Outcome.NOT_SELECTED)
+    refused = classes.excluded(device.class_code)
+    stateful = classes.stateful(device.class_code)
+    if refused and not allow_unsafe:
+        return Verdict(device, Outcome.CLASS_REFUSED, rule, managed, stateful)
+    return Verdict(device, Outcome.OFFERED, rule, managed, stateful,
+                   unsafe=refused)
+
+
+def _advise(verdicts, rules, facts, uses):
+    """The verdicts, those of offered devices with their advice."""
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        device = verdict.device
+        if (device.iommu_group is not None and classes.subclass(
+                device.class_code) != classes.PCI_BRIDGE):
+            groups.setdefault(device.iommu_group, []).append(verdict)
+    for verdict in verdicts:
+        if not verdict.offered:
+            yield verdict
+            continue
+        mates = groups.get(verdict.device.iommu_group, ())
+        advice = (_managed_elsewhere(verdict, rules, facts)
+                  + _not_vfio(verdict) + _neighbours(mates)
+                  + _functions(verdict.device)
+                  + ['it %s' % use
+                     for use in uses.get(verdict.device.address, ())])
+        yield dataclasses.replace(verdict, advice=tuple(advice))
+
+
+def _managed_elsewhere(verdict, rules, facts):
+    """Later rules that set another ``managed`` than the one that decided."""
+    return [
+        'managed=%s of %s decides, although %s also matches and sets '
+        'managed=%s' % (_word(verdict.effective_managed), verdict.rule.label,
+                        rule.label, _word(rule.managed))
+        for rule in rules[rules.index(verdict.rule) + 1:]
+        if rule.managed is not None
+        and rule.managed != verdict.effective_managed
+        and rule.matches(verdict.device, facts)]
+
+
+def _not_vfio(verdict):
+    if verdict.effective_managed or verdict.device.vfio:
+        return []
+    if verdict.device.driver is None:
+        state = 'it is bound to no driver'
+    else:
+        state = 'its driver %s does not provide VFIO' % verdict.device.driver
+    return ['managed=false leaves its binding as it is, but %s: a guest '
+            'cannot start with it' % state]
+
+
+def _neighbours(mates):
+    left_out = [str(mate.device.address) for mate in mates
+                if not mate.offered]
+    if not left_out:
+        return []
+    return ['its IOMMU group %s also holds %s, not offered: a guest starts '
+            'only when no host driver uses any device of the group' % (
+                mates[0].device.iommu_group, _few(left_out))]
+
+
+def _functions(device):
+    if not device.virtfns:
+        return []
+    return ['it is a physical function with %d virtual functions enabled: '
+            'they vanish while a guest has it' % len(device.virtfns)]
+
+
+def _few(names: list[str]) -> str:
+    if len(names) > 4:
+        return '%s and %d more' % (', '.join(names[:3]), len(names) - 3)
+    return ', '.join(names)
+
+
+def _word(value: bool) -> str:
+    return 'true' if value else 'false'
