@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queries on ``extended_accelerator_requests``, with what belongs to each.
+
+Reading one ARQ or all of them takes one statement: profile, handle and
+deployable are joined, and an ARQ that points at a row which is gone is read
+as one without it.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from oslo_db import exception as db_exc
+import sqlalchemy as sa
+
+from cyborg.common import exception
+from cyborg.db import api
+from cyborg.db import query
+from cyborg.db.sqlalchemy import models
+
+_NAME = 'ExtArq'
+
+
+def _joined() -> sa.Select:
+    """Rows of: arq, profile_name, profile_json, deployable_uuid,
+    handle_uuid, attach_type, attach_info.
+    """
+    arq, profile = models.ExtARQ, models.DeviceProfile
+    deployable, handle = models.Deployable, models.AttachHandle
+    return (
+        sa.select(
+            arq,
+            profile.name.label('profile_name'),
+            profile.profile_json.label('profile_json'),
+            deployable.uuid.label('deployable_uuid'),
+            handle.uuid.label('handle_uuid'),
+            handle.attach_type.label('attach_type'),
+            handle.attach_info.label('attach_info'))
+        .outerjoin(profile, profile.id == arq.device_profile_id)
+        .outerjoin(deployable, deployable.id == arq.deployable_id)
+        .outerjoin(handle, handle.id == arq.attach_handle_id))
+
+
+def visible(context) -> sa.ColumnElement[bool]:
+    """Whose ARQs a caller sees: an admin all, others their project's.
+
+    A caller that has no project and is no admin sees none.
+    """
+    if context.is_admin:
+        return sa.true()
+    if not context.project_id:
+        return sa.false()
+    return models.ExtARQ.project_id == context.project_id
+
+
+def get(context, uuid: str) -> sa.Row:
+    """One ARQ that the caller may see.
+
+    :returns: a row as :func:`list_` gives.
+    :raises exception.ResourceNotFound: no such ARQ, or another project's.
+    """
+    with api.reader(context) as session:
+        row = session.execute(
+            _joined().where(models.ExtARQ.uuid == uuid, visible(context))
+        ).first()
+        if row is None:
+            raise query.not_found(_NAME, uuid=uuid)
+        return row
+
+
+def list_(context, *, project_id: str | None = None,
+          instance_uuid: str | None = None,
+          uuids: Iterable[str] | None = None,
+          states: Iterable[str] | None = None) -> list[sa.Row]:
+    """The ARQs that the caller may see, oldest first.
+
+    :returns: rows of ``ExtARQ`` (the model), ``profile_name``,
+        ``profile_json``, ``deployable_uuid``, ``handle_uuid``,
+        ``attach_type`` and ``attach_info``; each of the last six is None
+        when what the ARQ points at is not there.
+    """
+    arq = models.ExtARQ
+    select = _joined().where(visible(context)).order_by(arq.id)
+    if project_id is not None:
+        select = select.where(arq.project_id == project_id)
+    if instance_uuid is not None:
+        select = select.where(arq.instance_uuid == instance_uuid)
+    if uuids is not None:
+        select = select.where(query.contains(arq.uuid, uuids))
+    if states is not None:
+        select = select.where(query.as_text(arq.state).in_(list(states)))
+    with api.reader(context) as session:
+        return list(session.execute(select))
+
+
+@api.retry_on_deadlock
+def create(context, values: dict[str, Any]) -> models.ExtARQ:
+    """Store a new ARQ.
+
+    :param values: columns; ``uuid``, ``state`` and ``device_profile_id`` at
+        least.
+    :raises exception.ExtArqAlreadyExists: the UUID is taken.
+    :raises exception.ResourceNotFound: the profile is gone.
+    """
+    row = models.ExtARQ(**values)
+    try:
+        with api.writer(context) as session:
+            session.add(row)
+            session.flush()
+    except db_exc.DBDuplicateEntry:
+        raise exception.ExtArqAlreadyExists(uuid=values['uuid']) from None
+    except db_exc.DBReferenceError:
+        raise query.not_found(
+            'Device Profile', id=values['device_profile_id']) from None
+    return row
+
+
+@api.retry_on_deadlock
+def delete(context, uuid: str) -> None:
+    """Remove an ARQ that the caller may see and that holds no handle.
+
+    :raises exception.ResourceNotFound: no such ARQ, or another project's.
+    :raises exception.ARQBadState: it was bound meanwhile; removing it would
+        leave its handle in use for ever.
+    """
+    arq = models.ExtARQ
+    mine = (arq.uuid == uuid, visible(context))
+    with api.writer(context) as session:
+        result = session.execute(
+            sa.delete(arq).where(*mine, arq.attach_handle_id.is_(None))
+            .execution_options(synchronize_session=False))
+        if result.rowcount:
+            return
+        state = session.scalar(sa.select(arq.state).where(*mine))
+        if state is None:
+            raise query.not_found(_NAME, uuid=uuid)
+        raise exception.ARQBadState(
+            uuid=uuid, state=state,
+            expected='Initial, Unbound, BindFailed')

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the query modules share: one row, a page of rows, whose rows."""
+
+from typing import Any
+
+from oslo_db import exception as db_exc
+from oslo_db.sqlalchemy import utils
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from cyborg.common import exception
+
+# Of MariaDB, PostgreSQL and SQLite, the last accepts the fewest parameters.
+_MAX_PARAMETERS = 10000
+
+
+def one(session: orm.Session, model, resource: str, **values) -> Any:
+    """The only row with these column values.
+
+    :param resource: what to call it in the error.
+    :raises exception.ResourceNotFound: there is none.
+    :raises exception.ExpectedOneObject: there are several, as a
+        ``create_schema`` database allows for profile UUIDs.
+    """
+    rows = session.scalars(
+        sa.select(model).filter_by(**values).limit(2)).all()
+    if not rows:
+        raise not_found(resource, **values)
+    if len(rows) > 1:
+        raise exception.ExpectedOneObject(
+            obj='%s with %s' % (resource, _words(values)), count='several')
+    return rows[0]
+
+
+def not_found(resource: str, **values) -> exception.ResourceNotFound:
+    return exception.ResourceNotFound(
+        resource=resource, msg='with %s' % _words(values))
+
+
+def _words(values: dict) -> str:
+    return ', '.join('%s=%s' % item for item in sorted(values.items()))
+
+
+def page(session: orm.Session, select: sa.Select, model, resource: str, *,
+         limit: int | None = None, marker: str | None = None,
+         sort_key: str | None = None, sort_dir: str | None = None):
+    """``select`` restricted to a page, as the 2026.2 API sorts it.
+
+    :param limit: most rows wanted; None for all.
+    :param marker: UUID of the last row of the page before.
+    :param sort_key: column name, ``created_at`` unless given.
+    :param sort_dir: ``asc`` or ``desc``, ``desc`` unless given.
+    :raises exception.InvalidParameterValue: no such column or direction.
+    :raises exception.ResourceNotFound: no row has the marker.
+    """
+    direction = sort_dir or 'desc'
+    if direction not in ('asc', 'desc'):
+        raise exception.InvalidParameterValue(
+            err='sort_dir is "%s"; it can be asc or desc.' % sort_dir)
+    after = marker and one(session, model, resource, uuid=marker)
+    keys = [sort_key or 'created_at']
+    if keys != ['id']:
+        keys.append('id')
+    try:
+        return utils.paginate_query(select, model, limit, keys, marker=after,
+                                    sort_dir=direction)
+    except db_exc.InvalidSortKey:
+        raise exception.InvalidParameterValue(
+            err='sort_key is "%s", which is not a field.' % sort_key
+        ) from None
+
+
+def contains(column, values) -> sa.ColumnElement[bool]:
+    """``column IN values`` for as many values as there may be."""
+    values = list(values)
+    if len(values) <= _MAX_PARAMETERS:
+        return column.in_(values)
+    return sa.or_(*(column.in_(values[start:start + _MAX_PARAMETERS])
+                    for start in range(0, len(values), _MAX_PARAMETERS)))
+
+
+def as_text(column) -> sa.ColumnElement[str]:
+    """An enum column to compare with text that may be none of its values.
+
+    PostgreSQL refuses to compare the enum itself with such a text.
+    """
+    return sa.cast(column, sa.String(255))
