@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client is told about an error.
+
+An answer's text never holds SQL, a traceback or a file path: an error that
+none of the rules below knows is logged with its traceback and answered with
+the id of the request alone.
+"""
+
+import dataclasses
+import json
+import logging
+
+from oslo_db import exception as db_exc
+import oslo_messaging
+import wsme.exc
+
+from cyborg.common import exception
+from cyborg.common.i18n import _
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """An error as it goes to the client.
+
+    :ivar status: HTTP status.
+    :ivar text: one or more lines for a person.
+    :ivar unexpected: True when the error is a fault of this service, which
+        the log has to tell with a traceback.
+    """
+
+    status: int
+    text: str
+    unexpected: bool = False
+
+    @property
+    def code(self) -> str:
+        return 'Client' if self.status < 500 else 'Server'
+
+    def document(self) -> dict:
+        """The JSON document that goes into ``error_message``."""
+        return {'faultcode': self.code, 'faultstring': self.text,
+                'debuginfo': None}
+
+
+def fault(error: BaseException, request_id: str | None = None) -> Fault:
+    """What the client is told about ``error``."""
+    if isinstance(error, wsme.exc.ClientSideError):
+        return Fault(error.code, error.faultstring)
+    if isinstance(error, exception.CyborgException):
+        status = int(error.code)
+        return Fault(status, exception.plain_text(error),
+                     unexpected=status >= 500)
+    if isinstance(error, oslo_messaging.MessagingTimeout):
+        return Fault(503, _('No conductor or agent answered in time. Try '
+                            'again later.'))
+    if isinstance(error, oslo_messaging.MessageDeliveryFailure):
+        return Fault(503, _('The message bus cannot be reached. Try again '
+                            'later.'))
+    if isinstance(error, db_exc.DBConnectionError):
+        return Fault(503, _('The database cannot be reached. Try again '
+                            'later.'))
+    if isinstance(error, db_exc.DBDataError):
+        return Fault(400, _('A value of the request cannot be stored: it is '
+                            'too long, out of range, or has a character that '
+                            'the database does not take.'))
+    return Fault(500, _('An unexpected error prevented the service from '
+                        'answering. The log has the details under the id of '
+                        'the request, %s.') % (request_id or _('(none)')),
+                 unexpected=True)
+
+
+def report(error: BaseException, found: Fault) -> None:
+    """Log an error. Clients' mistakes leave no traceback behind."""
+    if found.unexpected:
+        LOG.error('Request failed with status %(status)s: %(error)s',
+                  {'status': found.status, 'error': type(error).__name__},
+                  exc_info=error)
+    elif found.status >= 500:
+        LOG.warning('Request failed with status %(status)s: %(text)s (%(cls)s)',
+                    {'status': found.status, 'text': found.text,
+                     'cls': type(error).__name__})
+    else:
+        LOG.debug('Request refused with status %(status)s: %(text)s',
+                  {'status': found.status, 'text': found.text})
+
+
+def envelope(text: str) -> bytes:
+    """The body of every error of the API: text inside a JSON document."""
+    return json.dumps({'error_message': text}).encode()
