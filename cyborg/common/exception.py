@@ -283,6 +283,25 @@ class BindHostMismatch(Conflict):
                  'host.')
 
 
+class BindDeviceDisabled(Conflict):
+    _msg_fmt = _('Accelerator request %(uuid)s was not bound: device '
+                 '%(device)s of host %(host)s is disabled (status '
+                 'maintaining). Enable the device, or bind to another.')
+
+
+class BitstreamAmbiguous(Invalid):
+    _msg_fmt = _('Group %(group)s of device profile %(profile)s has both '
+                 'accel:bitstream_id and accel:function_id; accelerator '
+                 'request %(uuid)s can be programmed with one only. Use a '
+                 'profile that names one.')
+
+
+class UnbindFailed(ServiceUnavailable):
+    _msg_fmt = _('Accelerator request %(uuid)s keeps its device, since host '
+                 '%(host)s did not release it: %(reason)s. Repeat the '
+                 'request when the agent of the host works.')
+
+
 class DeviceBusy(CyborgException):
     _msg_fmt = _('The device is busy: %(msg)s')
 

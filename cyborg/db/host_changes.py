@@ -17,6 +17,7 @@ from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
 from cyborg.db import api
+from cyborg.db import attach_handles
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import changes
 from cyborg.inventory import uuids
@@ -26,17 +27,6 @@ from cyborg.inventory import values
 _CHUNK = 500
 
 _DEFAULT_STATE = 'available'
-
-
-def free_handle():
-    """Condition: nothing claims the row of ``attach_handles``.
-
-    Either mark counts as a claim, a crash may have left only one of them.
-    """
-    handle, arq = models.AttachHandle, models.ExtARQ
-    return sa.and_(
-        sa.or_(handle.in_use.is_(None), handle.in_use.is_(sa.false())),
-        ~sa.exists().where(arq.attach_handle_id == handle.id))
 
 
 def _ids(session, model, wanted: Sequence[str]) -> dict[str, int]:
@@ -172,7 +162,7 @@ def _delete_deployables(session, condition) -> None:
     arq, attribute = models.ExtARQ, models.Attribute
     ids = sa.select(deployable.id).where(condition)
     _execute(session, sa.delete(handle).where(
-        handle.deployable_id.in_(ids), free_handle()))
+        handle.deployable_id.in_(ids), *attach_handles.is_free()))
     unused = sa.and_(
         ~sa.exists().where(handle.deployable_id == deployable.id),
         ~sa.exists().where(arq.deployable_id == deployable.id))
@@ -232,7 +222,7 @@ def delete_handle(context, handle_id: int) -> bool:
     try:
         with api.writer(context) as session:
             removed = _execute(session, sa.delete(handle).where(
-                handle.id == handle_id, free_handle()))
+                handle.id == handle_id, *attach_handles.is_free()))
             return bool(removed) or not _exists(session, handle, handle_id)
     except db_exc.DBReferenceError:
         return False
@@ -296,7 +286,7 @@ def update_handles(context, updates: Sequence[changes.HandleUpdate]
                           handle.attach_info == seen.attach_info,
                           handle.attach_type == seen.attach_type]
             if not seen.allocated:
-                conditions.append(free_handle())
+                conditions += attach_handles.is_free()
             matched = _execute(
                 session, sa.update(handle).where(*conditions)
                 .values(attach_info=update.attach_info,

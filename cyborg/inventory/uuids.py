@@ -42,11 +42,3 @@ def attribute(deployable_uuid: str, key: str) -> str:
 def handle(deployable_uuid: str, key: identity.Key) -> str:
     """:param deployable_uuid: of the row the handle belongs to"""
     return _make('handle', deployable_uuid, key)
-
-
-def provider(name: str) -> str:
-    """UUID of the resource provider that stands for a deployable.
-
-    As every release made it: version 3 over the DNS name space.
-    """
-    return str(uuid.uuid3(uuid.NAMESPACE_DNS, name))

@@ -1,0 +1,440 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which ARQ holds which attach handle.
+
+A handle has at most one ARQ. That is kept by conditional UPDATEs and their
+row counts, never by a lock that a statement asks for: on a cluster of
+databases such locks turn into deadlocks of the commit (B46). Every function
+is one transaction, so a conductor that is killed leaves either all of a step
+or nothing of it.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+import dataclasses
+import random
+
+import sqlalchemy as sa
+
+from cyborg.common import constants
+from cyborg.common import exception
+from cyborg.db import api
+from cyborg.db import arqs
+from cyborg.db import attach_handles
+from cyborg.db import query
+from cyborg.db.sqlalchemy import models
+from cyborg.inventory import identity
+
+# Handles read to pick from; others may take the first ones meanwhile.
+_SPARE_CANDIDATES = 64
+_ATTEMPTS = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """Where an ARQ is to be bound.
+
+    :ivar project_id: new owner, or None to keep the present one.
+    """
+
+    arq_uuid: str
+    hostname: str
+    rp_uuid: str
+    instance_uuid: str
+    project_id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Holding:
+    """An ARQ and the handle it holds; without one the last fields are None.
+
+    :ivar handle_hostname: host of the handle's device, where the agent is.
+    """
+
+    arq_uuid: str
+    state: str
+    instance_uuid: str | None
+    handle_id: int | None = None
+    handle_uuid: str | None = None
+    attach_type: str | None = None
+    attach_info: str | None = None
+    handle_hostname: str | None = None
+    deployable_id: int | None = None
+
+    @property
+    def is_mdev(self) -> bool:
+        return self.attach_type == constants.AH_TYPE_MDEV
+
+    @property
+    def mdev(self) -> dict[str, str]:
+        """Arguments of the agent's calls about a mediated device.
+
+        :raises identity.InvalidInfo: the stored attach info is damaged.
+        """
+        info = identity.parse(self.attach_info)
+        where = identity.address(info, self.attach_info)
+        return {'hostname': self.handle_hostname,
+                'pci_addr': identity.format_address(where),
+                'asked_type': info.get('asked_type'),
+                'ah_uuid': self.handle_uuid}
+
+
+def _execute(session, statement) -> int:
+    """Run an UPDATE or DELETE; how many rows it matched."""
+    return session.execute(statement, execution_options={
+        'synchronize_session': False}).rowcount
+
+
+# Bind
+
+
+@dataclasses.dataclass(frozen=True)
+class _Target:
+    deployable_id: int
+    device_uuid: str
+    hostname: str
+
+
+def _target(session, request: Request) -> _Target:
+    """The deployable that a request names.
+
+    :raises exception.ResourceNotFound: no deployable has the provider.
+    :raises exception.ExpectedOneObject: several have it.
+    :raises exception.BindHostMismatch: it is on another host.
+    :raises exception.BindDeviceDisabled: its device is in maintenance.
+    """
+    deployable, device = models.Deployable, models.Device
+    rows = session.execute(
+        sa.select(deployable.id, device.uuid, device.hostname, device.status)
+        .join(device, device.id == deployable.device_id)
+        .where(deployable.rp_uuid == request.rp_uuid).limit(2)).all()
+    if not rows:
+        raise exception.ResourceNotFound(
+            resource='Deployable',
+            msg='with resource provider uuid=%s' % request.rp_uuid)
+    if len(rows) > 1:
+        raise exception.ExpectedOneObject(
+            obj='deployable with resource provider %s' % request.rp_uuid,
+            count='several')
+    row = rows[0]
+    # Host names are compared as DNS does.
+    if row.hostname.lower() != request.hostname.lower():
+        raise exception.BindHostMismatch(
+            uuid=request.arq_uuid, host=request.hostname,
+            rp_uuid=request.rp_uuid, actual_host=row.hostname)
+    if row.status == constants.DEVICE_MAINTAINING:
+        raise exception.BindDeviceDisabled(
+            uuid=request.arq_uuid, device=row.uuid, host=row.hostname)
+    return _Target(row.id, row.uuid, row.hostname)
+
+
+def _candidates(session, deployable_id: int, wanted: int) -> list[sa.Row]:
+    """Free handles in the order to try them.
+
+    The oldest ones first, as 2026.2 gave them away; those behind them in
+    random order, since whoever needs those has met others at the front.
+    """
+    handle = models.AttachHandle
+    found = session.execute(
+        sa.select(handle.id, handle.uuid, handle.attach_type,
+                  handle.attach_info)
+        .where(handle.deployable_id == deployable_id,
+               *attach_handles.is_free())
+        .order_by(handle.id).limit(wanted + _SPARE_CANDIDATES)).all()
+    spare = list(found[wanted:])
+    random.shuffle(spare)
+    return list(found[:wanted]) + spare
+
+
+def _take_one(session, candidates: list[sa.Row]) -> sa.Row | None:
+    """Claim the first candidate that nobody else claimed meanwhile."""
+    handle = models.AttachHandle
+    while candidates:
+        candidate = candidates.pop(0)
+        if _execute(session, sa.update(handle).where(
+                handle.id == candidate.id,
+                *attach_handles.is_free()).values(in_use=True)):
+            return candidate
+    return None
+
+
+def _no_handle(session, request: Request, target: _Target):
+    total = session.scalar(
+        sa.select(sa.func.count(models.AttachHandle.id)).where(
+            models.AttachHandle.deployable_id == target.deployable_id))
+    return exception.ResourceNotFound(
+        resource='A free attach handle',
+        msg='for accelerator request %s: all %d of resource provider %s on '
+            'host %s are taken' % (request.arq_uuid, total, request.rp_uuid,
+                                   target.hostname))
+
+
+@api.retry_on_deadlock
+def claim(context, requests: Sequence[Request],
+          pending: frozenset[str] = frozenset()) -> list[Holding]:
+    """Give each ARQ a free handle of its deployable; all get one, or none.
+
+    ARQs become Bound, or BindStarted where the device needs work before a
+    guest may have it: MDEV handles, and the ARQs named in ``pending``. As
+    long as one ARQ of the set needs work, all of them stay BindStarted.
+
+    :raises exception.ResourceNotFound: unknown provider, or no free handle.
+    :raises exception.ARQBadState: an ARQ is not Initial or Unbound (any
+        more).
+    :raises exception.BindHostMismatch, exception.BindDeviceDisabled,
+        exception.ExpectedOneObject: see :func:`_target`.
+    """
+    # All callers go through the handles in one order: fewer deadlocks.
+    ordered = sorted(requests, key=lambda r: (r.rp_uuid, r.arq_uuid))
+    with api.writer(context) as session:
+        targets, free = {}, {}
+        taken = []
+        for request in ordered:
+            place = (request.rp_uuid, request.hostname)
+            if place not in targets:
+                targets[place] = _target(session, request)
+        wanted = [targets[r.rp_uuid, r.hostname].deployable_id
+                  for r in ordered]
+        for request in ordered:
+            target = targets[request.rp_uuid, request.hostname]
+            where = target.deployable_id
+            if where not in free:
+                free[where] = _candidates(session, where, wanted.count(where))
+            handle = _take_one(session, free[where])
+            if handle is None:
+                raise _no_handle(session, request, target)
+            taken.append((request, target, handle))
+        work = pending or any(
+            handle.attach_type == constants.AH_TYPE_MDEV
+            for _, _, handle in taken)
+        state = (constants.ARQ_BIND_STARTED if work
+                 else constants.ARQ_BOUND)
+        return [_hand_over(context, session, state, *item) for item in taken]
+
+
+def _hand_over(context, session, state, request, target, handle) -> Holding:
+    arq = models.ExtARQ
+    values = _values(request) | {
+        'state': state, 'attach_handle_id': handle.id,
+        'deployable_id': target.deployable_id}
+    allowed = constants.ARQ_STATES_TRANSFORM_MATRIX[
+        constants.ARQ_BIND_STARTED]
+    if not _execute(session, sa.update(arq).where(
+            arq.uuid == request.arq_uuid, arq.state.in_(allowed),
+            arq.attach_handle_id.is_(None)).values(values)):
+        raise bad_state(session, request.arq_uuid, allowed)
+    return Holding(request.arq_uuid, state, request.instance_uuid, handle.id,
+                   handle.uuid, handle.attach_type, handle.attach_info,
+                   target.hostname, target.deployable_id)
+
+
+def _values(request: Request) -> dict:
+    values = {'hostname': request.hostname,
+              'device_rp_uuid': request.rp_uuid,
+              'instance_uuid': request.instance_uuid}
+    if request.project_id is not None:
+        values['project_id'] = request.project_id
+    return values
+
+
+def bad_state(session, arq_uuid: str, allowed: Iterable[str]):
+    """The error for an ARQ that is not in one of the allowed states."""
+    state = session.scalar(sa.select(models.ExtARQ.state).where(
+        models.ExtARQ.uuid == arq_uuid))
+    return exception.ARQBadState(
+        uuid=arq_uuid, state=state or 'deleted',
+        expected=', '.join(sorted(allowed)))
+
+
+@api.retry_on_deadlock
+def complete(context, holdings: Sequence[Holding]) -> None:
+    """BindStarted -> Bound for ARQs whose devices are ready; all or none.
+
+    :raises exception.ARQBadState: an ARQ was unbound meanwhile.
+    """
+    arq = models.ExtARQ
+    with api.writer(context) as session:
+        for holding in holdings:
+            if not _execute(session, sa.update(arq).where(
+                    arq.uuid == holding.arq_uuid,
+                    arq.state == constants.ARQ_BIND_STARTED,
+                    arq.attach_handle_id == holding.handle_id).values(
+                        state=constants.ARQ_BOUND)):
+                raise bad_state(session, holding.arq_uuid,
+                                (constants.ARQ_BIND_STARTED,))
+
+
+@api.retry_on_deadlock
+def fail(context, requests: Sequence[Request],
+         holdings: Sequence[Holding] = ()) -> list[str]:
+    """Put the ARQs of a failed bind in BindFailed and free their handles.
+
+    An ARQ that someone else bound or unbound meanwhile is left alone, and so
+    is the handle of which it is not known any more that it was ours.
+
+    :returns: UUIDs of the ARQs that are BindFailed now.
+    """
+    arq = models.ExtARQ
+    held = {holding.arq_uuid: holding for holding in holdings}
+    failed = []
+    with api.writer(context) as session:
+        for request in sorted(requests, key=lambda r: r.arq_uuid):
+            holding = held.get(request.arq_uuid)
+            if holding is None:
+                mine = (arq.attach_handle_id.is_(None), arq.state.in_(
+                    constants.ARQ_STATES_TRANSFORM_MATRIX[
+                        constants.ARQ_BIND_STARTED]))
+            else:
+                mine = (arq.attach_handle_id == holding.handle_id,
+                        arq.state == constants.ARQ_BIND_STARTED)
+            if not _execute(session, sa.update(arq).where(
+                    arq.uuid == request.arq_uuid, *mine).values(
+                        _values(request) | {
+                            'state': constants.ARQ_BIND_FAILED,
+                            'attach_handle_id': None,
+                            'deployable_id': None})):
+                continue
+            failed.append(request.arq_uuid)
+            if holding is not None:
+                _free_handle(session, holding.handle_id)
+    return failed
+
+
+def _free_handle(session, handle_id: int) -> None:
+    """Mark a handle as free, unless another ARQ (damage) refers to it."""
+    handle, arq = models.AttachHandle, models.ExtARQ
+    _execute(session, sa.update(handle).where(
+        handle.id == handle_id,
+        ~sa.exists().where(arq.attach_handle_id == handle.id)).values(
+            in_use=False))
+
+
+# Unbind, delete
+
+
+def holdings(context, *, uuids: Iterable[str] | None = None,
+             instance_uuid: str | None = None) -> list[Holding]:
+    """What the ARQs hold that the caller may see; unknown ones are left out.
+
+    One statement, oldest ARQ first.
+    """
+    arq, handle = models.ExtARQ, models.AttachHandle
+    deployable, device = models.Deployable, models.Device
+    select = (
+        sa.select(arq.uuid, arq.state, arq.instance_uuid,
+                  arq.attach_handle_id, handle.uuid, handle.attach_type,
+                  handle.attach_info, device.hostname, arq.deployable_id)
+        .outerjoin(handle, handle.id == arq.attach_handle_id)
+        .outerjoin(deployable, deployable.id == handle.deployable_id)
+        .outerjoin(device, device.id == deployable.device_id)
+        .where(arqs.visible(context)).order_by(arq.id))
+    if uuids is not None:
+        select = select.where(query.contains(arq.uuid, uuids))
+    if instance_uuid is not None:
+        select = select.where(arq.instance_uuid == instance_uuid)
+    with api.reader(context) as session:
+        return [Holding(*row) for row in session.execute(select)]
+
+
+@api.retry_on_deadlock
+def _let_go(context, holdings: Sequence[Holding], delete: bool
+            ) -> list[Holding]:
+    """Free the handles of ARQs that still hold what was read.
+
+    :returns: those that did not; nothing happened to them.
+    """
+    arq = models.ExtARQ
+    stale = []
+    with api.writer(context) as session:
+        for holding in sorted(holdings, key=lambda h: h.arq_uuid):
+            # IS NULL or = : what was read, whichever it was.
+            mine = (arq.uuid == holding.arq_uuid,
+                    arq.attach_handle_id.is_(None)
+                    if holding.handle_id is None
+                    else arq.attach_handle_id == holding.handle_id)
+            if delete:
+                statement = sa.delete(arq).where(*mine)
+            else:
+                statement = sa.update(arq).where(*mine).values(
+                    state=constants.ARQ_UNBOUND, hostname=None,
+                    device_rp_uuid=None, instance_uuid=None,
+                    attach_handle_id=None, deployable_id=None)
+            if not _execute(session, statement):
+                stale.append(holding)
+            elif holding.handle_id is not None:
+                _free_handle(session, holding.handle_id)
+    return stale
+
+
+def release(context, uuids: Sequence[str],
+            remove_mdev: Callable[..., None], *,
+            delete: bool = False) -> None:
+    """Unbind ARQs, whatever their state, and delete them if asked to.
+
+    Used by conductors, and by the API for DELETE.
+
+    :param uuids: ARQs that the caller may see.
+    :param remove_mdev: ``AgentAPI.remove_vgpu_mdev`` or alike, called with
+        (context, hostname, pci_addr, asked_type, ah_uuid) for an ARQ with a
+        mediated device before its handle is given free.
+    :raises exception.ResourceNotFound: names the ARQs that do not exist (or
+        are another project's). When any is unknown at the beginning nothing
+        is done; ARQs that vanish during the call are named at its end.
+    :raises exception.UnbindFailed: a mediated device could not be removed;
+        its ARQ keeps state and handle, the others are released.
+    """
+    found = holdings(context, uuids=uuids)
+    gone = _missing(uuids, found)
+    if gone:
+        raise query.not_found('ExtArq', uuid=', '.join(gone))
+    kept = release_held(context, found, remove_mdev, delete=delete)
+    if kept:
+        raise query.not_found('ExtArq', uuid=', '.join(kept))
+
+
+def _missing(uuids: Iterable[str], found: Sequence[Holding]) -> list[str]:
+    known = {holding.arq_uuid for holding in found}
+    return [uuid for uuid in dict.fromkeys(uuids) if uuid not in known]
+
+
+def release_held(context, found: Sequence[Holding],
+                 remove_mdev: Callable[..., None], *,
+                 delete: bool = False) -> list[str]:
+    """As :func:`release`, for what :func:`holdings` gave.
+
+    :returns: UUIDs of ARQs that were gone meanwhile.
+    """
+    failures: list[exception.UnbindFailed] = []
+    gone: list[str] = []
+    for _attempt in range(_ATTEMPTS):
+        ready = []
+        for holding in found:
+            try:
+                if holding.is_mdev:
+                    _remove(context, holding, remove_mdev)
+                ready.append(holding)
+            except exception.UnbindFailed as error:
+                failures.append(error)
+        stale = _let_go(context, ready, delete)
+        if not stale:
+            break
+        # Bound or unbound by another request since they were read.
+        again = [holding.arq_uuid for holding in stale]
+        found = holdings(context, uuids=again)
+        gone += _missing(again, found)
+    else:
+        raise exception.UnbindFailed(
+            uuid=stale[0].arq_uuid, host=stale[0].handle_hostname,
+            reason='other requests keep changing it')
+    if failures:
+        raise failures[0]
+    return gone
+
+
+def _remove(context, holding: Holding, remove_mdev) -> None:
+    try:
+        remove_mdev(context, **holding.mdev)
+    except Exception as error:
+        # Of whatever kind: a handle whose device may still be with a guest
+        # must not be given to another one.
+        raise exception.UnbindFailed(
+            uuid=holding.arq_uuid, host=holding.handle_hostname,
+            reason=exception.plain_text(error)) from error
