@@ -67,6 +67,19 @@ def get(context, uuid: str) -> sa.Row:
         return row
 
 
+def get_stored(context, arq_id: int) -> sa.Row:
+    """One ARQ by row id, whoever may see it.
+
+    :raises exception.ResourceNotFound: no such ARQ.
+    """
+    with api.reader(context) as session:
+        row = session.execute(
+            _joined().where(models.ExtARQ.id == arq_id)).first()
+        if row is None:
+            raise query.not_found(_NAME, id=arq_id)
+        return row
+
+
 def list_(context, *, project_id: str | None = None,
           instance_uuid: str | None = None,
           uuids: Iterable[str] | None = None,

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attach handles: what a guest gets."""
+
+from cyborg.common import exception
+from cyborg.inventory import attach_info
+from cyborg.inventory import identity
+from cyborg.objects import base
+from cyborg.objects import fields
+
+
+@base.CyborgObjectRegistry.register
+class AttachHandle(base.PersistentObject):
+    # 1.0: as in 2026.2
+    # 1.1: arq_uuids; update_attach_info() is remotable
+    VERSION = '1.1'
+
+    fields = {
+        'id': fields.IntegerField(nullable=False),
+        'uuid': fields.UUIDField(nullable=False),
+        'deployable_id': fields.IntegerField(nullable=False),
+        'cpid_id': fields.IntegerField(nullable=False),
+        'attach_type': fields.EnumField(valid_values=fields.ATTACH_TYPES,
+                                        nullable=False),
+        # JSON text; see cyborg.inventory.attach_info.
+        'attach_info': fields.StringField(nullable=False),
+        'in_use': fields.BooleanField(nullable=False, default=False),
+        # No column: the ARQs that point at the handle.
+        'arq_uuids': fields.ListOfStringsField(),
+    }
+
+    def obj_make_compatible(self, primitive, target_version):
+        super().obj_make_compatible(primitive, target_version)
+        if base.older(target_version, (1, 1)):
+            primitive.pop('arq_uuids', None)
+
+    @classmethod
+    def _from_db_object(cls, context, obj, row):
+        for name in obj.fields:
+            if name == 'in_use':
+                obj.in_use = bool(row.in_use)
+            elif name != 'arq_uuids' or hasattr(row, name):
+                setattr(obj, name, getattr(row, name))
+        obj._context = context
+        obj.obj_reset_changes()
+        return obj
+
+    @classmethod
+    @base.local_only
+    def get(cls, context, uuid: str) -> 'AttachHandle':
+        """:raises exception.ResourceNotFound: no such handle."""
+        from cyborg.db import api
+        from cyborg.db import attach_handles
+        with api.reader(context):
+            row = attach_handles.get(context, uuid)
+            obj = cls._from_db_object(context, cls(context), row)
+            obj.arq_uuids = attach_handles.arq_uuids(context, row.id)
+        obj.obj_reset_changes()
+        return obj
+
+    @base.remotable
+    def update_attach_info(self, new_attach_info: str) -> None:
+        """Store other settings for this handle, if it is as it was read.
+
+        Takes ``managed``, ``stateful`` and ``numa_node`` from the new text;
+        what has the same effect as before keeps its stored form. Whether
+        ``managed`` changes is decided by the effective values, here and not
+        by the caller: if it does, the handle must be unallocated when this
+        object was read and when it is written (REC-4); if it does not, the
+        handle may be allocated (REC-6). One UPDATE whose conditions are the
+        fields of this object decides, and on success they hold the new
+        state.
+
+        :param new_attach_info: JSON text for the same address.
+        :raises exception.AttachHandleChanged: the row is not as this object
+            has it; nothing was written. Read it again.
+        :raises exception.ManagedModeConflict: this object says that the
+            handle is allocated, and ``managed`` would change.
+        :raises exception.AttachInfoInvalid: the stored text is damaged.
+        :raises exception.ObjectActionError: the new text is damaged, too
+            long, or differs in more than the settings.
+        """
+        from cyborg.db import attach_handles
+        stored = self.attach_info
+        before, after = self._settings(new_attach_info)
+        changes_managed = before.managed != after.managed
+        if changes_managed and (self.in_use or self._known_arqs()):
+            raise self._conflict(before, after)
+        wanted = attach_info.merge(stored, new_attach_info, take_managed=True,
+                                   take_others=False)
+        if len(wanted) > attach_info.MAX_LENGTH:
+            raise self._unacceptable('it has %d characters, more than %d'
+                                     % (len(wanted), attach_info.MAX_LENGTH))
+        if wanted == stored:
+            return
+        attach_handles.replace_attach_info(
+            self._context, id=self.id, uuid=self.uuid,
+            deployable_id=self.deployable_id, cpid_id=self.cpid_id,
+            stored=stored, wanted=wanted, only_if_free=changes_managed)
+        self.attach_info = wanted
+        self.obj_reset_changes()
+
+    def _known_arqs(self) -> list[str]:
+        return self.arq_uuids if self.obj_attr_is_set('arq_uuids') else []
+
+    def _settings(self, new: str) -> tuple[attach_info.Settings,
+                                           attach_info.Settings]:
+        """Effective settings before and after; both texts are checked."""
+        try:
+            before = attach_info.settings(self.attach_info)
+            key = identity.handle_key(self.attach_type, self.attach_info)
+        except identity.InvalidInfo as error:
+            raise exception.AttachInfoInvalid(
+                uuid=self.uuid, host=self._host(), key='attach_info',
+                value=self.attach_info, reason=error.reason) from None
+        try:
+            after = attach_info.settings(new)
+            if identity.handle_key(self.attach_type, new) != key:
+                raise self._unacceptable('it names another address')
+        except identity.InvalidInfo as error:
+            raise self._unacceptable(error.reason) from None
+        if (attach_info.others(identity.parse(new))
+                != attach_info.others(identity.parse(self.attach_info))):
+            raise self._unacceptable(
+                'it differs in more than %s' % ', '.join(identity.METADATA))
+        return before, after
+
+    def _host(self) -> str:
+        from cyborg.db import attach_handles
+        return (attach_handles.hostname(self._context, self.id)
+                or 'unknown')
+
+    def _unacceptable(self, reason: str) -> exception.ObjectActionError:
+        return exception.ObjectActionError(
+            action='update_attach_info',
+            reason='new attach info for handle %s: %s' % (self.uuid, reason))
+
+    def _conflict(self, before, after) -> exception.ManagedModeConflict:
+        return exception.ManagedModeConflict(
+            address=identity.describe(self.attach_type, self.attach_info),
+            host=self._host(), handle=self.uuid,
+            old=str(before.managed).lower(), new=str(after.managed).lower(),
+            arq=', '.join(self._known_arqs()) or 'none known')
+
+
+@base.CyborgObjectRegistry.register
+class AttachHandleList(base.ObjectListBase):
+    VERSION = '1.0'
+
+    fields = {'objects': fields.ListOfObjectsField('AttachHandle')}
+    child_versions = {'1.0': '1.1'}

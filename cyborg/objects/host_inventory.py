@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that the database holds of one host, as one object."""
+
+from cyborg.objects import attach_handle
+from cyborg.objects import attribute
+from cyborg.objects import base
+from cyborg.objects import controlpath_id
+from cyborg.objects import deployable
+from cyborg.objects import device
+from cyborg.objects import fields
+
+
+@base.CyborgObjectRegistry.register
+class HostInventory(base.CyborgObject):
+    """Flat lists, each in the order of row ids, read in one transaction.
+
+    Handles and deployables have their ``arq_uuids``.
+    ``cyborg.objects.inventory_values`` turns it into nested values.
+    """
+
+    VERSION = '1.0'
+
+    fields = {
+        'hostname': fields.StringField(),
+        'devices': fields.ObjectField('DeviceList'),
+        'controlpaths': fields.ObjectField('ControlpathIDList'),
+        'deployables': fields.ObjectField('DeployableList'),
+        'attributes': fields.ObjectField('AttributeList'),
+        'attach_handles': fields.ObjectField('AttachHandleList'),
+    }
+
+    obj_relationships = {
+        'devices': [('1.0', '1.0')],
+        'controlpaths': [('1.0', '1.0')],
+        'deployables': [('1.0', '1.0')],
+        'attributes': [('1.0', '1.0')],
+        'attach_handles': [('1.0', '1.0')],
+    }
+
+    @classmethod
+    @base.remotable
+    def get_by_host(cls, context, hostname: str) -> 'HostInventory':
+        """The inventory of a host; empty lists when nothing is known of it.
+
+        One remote call, one transaction, a constant number of statements.
+        """
+        from cyborg.db import host_inventory
+        rows = host_inventory.rows(context, hostname)
+        inventory = cls(
+            context, hostname=hostname,
+            devices=device.DeviceList.from_rows(context, rows.devices),
+            controlpaths=controlpath_id.ControlpathIDList.from_rows(
+                context, rows.controlpaths),
+            deployables=deployable.DeployableList.from_rows(
+                context, rows.deployables),
+            attributes=attribute.AttributeList.from_rows(
+                context, rows.attributes),
+            attach_handles=attach_handle.AttachHandleList.from_rows(
+                context, rows.attach_handles))
+        inventory.obj_reset_changes(recursive=True)
+        return inventory
