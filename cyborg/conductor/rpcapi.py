@@ -33,6 +33,8 @@ class ConductorAPI:
     Every call waits for the answer and raises what the conductor raised, or
     ``oslo_messaging.MessagingTimeout``.
 
+    :param timeout: seconds to wait for an answer where a call names none;
+        None takes ``[DEFAULT] rpc_response_timeout``.
     :raises exception.UpgradeLevelInvalid: ``[upgrade_levels] conductor``
         is no usable cap.
     """
@@ -40,8 +42,10 @@ class ConductorAPI:
     RPC_API_VERSION = '1.1'
     INDIRECTION_VERSION = '1.1'
 
-    def __init__(self, topic: str | None = None):
+    def __init__(self, topic: str | None = None,
+                 timeout: float | None = None):
         self.topic = topic or constants.CONDUCTOR_TOPIC
+        self.timeout = timeout
         self.version_cap = rpc.version_cap(
             'conductor', self.RPC_API_VERSION, VERSION_ALIASES)
 
@@ -64,6 +68,7 @@ class ConductorAPI:
 
     def _call(self, context, method: str, version: str = '1.0',
               timeout: float | None = None, **kwargs) -> Any:
+        timeout = self.timeout if timeout is None else timeout
         options = {} if timeout is None else {'timeout': timeout}
         client = self.client.prepare(version=version, **options)
         return client.call(context, method, **kwargs)
