@@ -570,6 +570,16 @@ class PciConfigInvalidExcludeList(ConfigInvalid):
                  '0000:3b:00.0.')
 
 
+class MdevFailed(CyborgException):
+    _msg_fmt = _('Mediated device %(uuid)s (%(action)s, parent %(parent)s of '
+                 'host %(host)s): %(reason)s')
+
+
+class DriverCannotProgram(Invalid):
+    _msg_fmt = _('No driver of host %(host)s programs devices of '
+                 '%(driver_name)s. [agent] enabled_drivers has: %(enabled)s.')
+
+
 # Indirection, reconciliation
 
 

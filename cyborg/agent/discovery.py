@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks the drivers what this host has.
+
+A report is complete or it is not sent: a driver that fails says nothing about
+its devices, least of all that they are gone (MIS-7).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from oslo_log import log as logging
+
+from cyborg.agent import loading
+from cyborg.common import exception
+from cyborg.common.i18n import _
+from cyborg.conf import CONF
+from cyborg.objects.driver_objects import driver_device
+
+LOG = logging.getLogger(__name__)
+
+
+class DiscoveryFailed(exception.CyborgException):
+    _msg_fmt = _('Driver %(driver)s of host %(host)s could not tell which '
+                 'devices there are, so nothing is reported: %(reason)s')
+
+
+def discover(drivers: Sequence[loading.LoadedDriver]) -> list[Any]:
+    """The devices of all drivers, in the order of the drivers.
+
+    :returns: ``DriverDevice`` objects.
+    :raises DiscoveryFailed: a driver failed, or answered nonsense.
+    :raises exception.ConfigInvalid: a driver refuses what is configured.
+    """
+    devices = []
+    for loaded in drivers:
+        devices += _discover(loaded)
+    return devices
+
+
+def _discover(loaded: loading.LoadedDriver) -> list[Any]:
+    try:
+        found = loaded.driver.discover()
+    except exception.ConfigInvalid:
+        raise
+    except Exception as error:
+        LOG.debug('discover of %s', loaded.name, exc_info=True)
+        raise _failed(loaded.name, '%s: %s' % (
+            type(error).__name__, exception.plain_text(error))) from error
+    if not isinstance(found, (list, tuple)):
+        # None is a driver that forgot to answer, not one without devices.
+        raise _failed(loaded.name, 'it answered %s instead of a list'
+                      % type(found).__name__)
+    for device in found:
+        if not isinstance(device, driver_device.DriverDevice):
+            raise _failed(loaded.name, 'its list holds %s instead of '
+                          'DriverDevice objects' % type(device).__name__)
+    LOG.debug('Driver %s found %d devices', loaded.name, len(found))
+    return list(found)
+
+
+def _failed(name: str, reason: str) -> DiscoveryFailed:
+    return DiscoveryFailed(driver=name, host=CONF.host, reason=reason)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What other services may ask of an agent, one line a method."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import oslo_messaging as messaging
+
+from cyborg.agent import loading
+from cyborg.agent import mdev
+from cyborg.agent import programming
+
+
+class AgentManager:
+    """RPC endpoint; every public method is callable from the network."""
+
+    target = messaging.Target(version='1.0')
+
+    def __init__(self, drivers: Sequence[loading.LoadedDriver]):
+        self._drivers = drivers
+
+    def fpga_program(self, context, controlpath_id: dict,
+                     bitstream_uuid: str, driver_name: str) -> Any:
+        """Program an FPGA with an image; returns what the driver says.
+
+        :raises exception.DriverCannotProgram: no enabled driver does that.
+        :raises exception.CyborgException: the image can't be had.
+        """
+        return programming.program(self._drivers, context, controlpath_id,
+                                   bitstream_uuid, driver_name)
+
+    def create_vgpu_mdev(self, context, pci_addr: str, asked_type: str,
+                         ah_uuid: str) -> None:
+        """:raises exception.MdevFailed: the kernel refuses."""
+        mdev.create(pci_addr, asked_type, ah_uuid)
+
+    def remove_vgpu_mdev(self, context, pci_addr: str, asked_type: str,
+                         ah_uuid: str) -> None:
+        """:raises exception.MdevFailed: the kernel refuses."""
+        mdev.remove(pci_addr, ah_uuid)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From discovered devices to a report: discover, reconcile, report.
+
+Sources: specification, "Persisted state and reconciliation" and "Startup and
+periodic reporting". What follows from the facts is decided by
+``cyborg.inventory.plan``; conductors execute every read and write.
+"""
+
+from collections.abc import Iterable, Sequence
+import threading
+
+from oslo_log import log as logging
+from oslo_utils import timeutils
+
+from cyborg.agent import discovery
+from cyborg.agent import loading
+from cyborg.common import constants
+from cyborg.common import exception
+from cyborg.common.i18n import _
+from cyborg.conductor import rpcapi as conductor_rpcapi
+from cyborg.inventory import attach_info
+from cyborg.inventory import changes
+from cyborg.inventory import plan as planner
+from cyborg.inventory import values
+from cyborg.objects import base as objects_base
+from cyborg.objects import host_inventory
+from cyborg.objects import inventory_values
+
+LOG = logging.getLogger(__name__)
+
+
+class ManagedModeConflicts(exception.ManagedModeConflict):
+    """As the parent, for several devices of one host."""
+
+    _msg_fmt = _('%(count)s allocated devices of host %(host)s would change '
+                 'their managed mode, which is refused: %(devices)s. Put the '
+                 'former values back into [pci] device_spec, or delete the '
+                 'instances first.')
+
+
+#: What an operator has to resolve: stops a start, rejects a later report.
+CONFLICTS = (exception.ConfigInvalid, exception.ManagedModeConflict,
+             exception.AttachInfoInvalid)
+
+
+class ResourceTracker:
+    """Reports the devices of this host, one report at a time.
+
+    :param conductor: a ``ConductorAPI``.
+    """
+
+    def __init__(self, drivers: Sequence[loading.LoadedDriver],
+                 conductor: conductor_rpcapi.ConductorAPI):
+        self.drivers = drivers
+        self._conductor = conductor
+        self._indirection = conductor_rpcapi.IndirectionAPI(conductor)
+        self._lock = threading.Lock()
+        self._said: set[str] = set()
+
+    def report(self, context, hostname: str) -> None:
+        """Look for devices and report them.
+
+        :param hostname: name of the host in Placement and in its rows.
+        :raises exception.ConfigInvalid: a driver refuses the configuration.
+        :raises exception.ManagedModeConflict: an allocated handle would
+            change its managed mode (REC-3). Nothing was changed.
+        :raises exception.AttachInfoInvalid: a stored PCI handle is damaged.
+        :raises discovery.DiscoveryFailed: a driver failed; nothing was sent.
+        :raises exception.AttachHandleChanged: a handle changed twice while
+            it was updated (REC-5).
+        """
+        with self._lock, timeutils.StopWatch() as watch:
+            devices = discovery.discover(self.drivers)
+            updated = 0
+            if self._conductor.supports_object_indirection():
+                updated = self._reconcile(context, hostname, devices)
+            elif self._first_time('capped'):
+                LOG.warning(
+                    '[upgrade_levels] conductor caps conductors at %s: host '
+                    '%s reports without reconciling managed modes, a changed '
+                    'one has no effect on known devices', getattr(
+                        self._conductor, 'version_cap', None), hostname)
+            self._conductor.report_data(context, hostname, devices)
+            LOG.info('Host %(host)s reported %(count)d devices of %(drivers)s '
+                     'in %(seconds).1f s, managed mode updated on %(updated)d '
+                     'attach handles', {
+                         'host': hostname, 'count': len(devices),
+                         'drivers': ', '.join(
+                             loaded.name for loaded in self.drivers) or
+                         'no driver',
+                         'seconds': watch.elapsed(), 'updated': updated})
+
+    def probe(self, context, hostname: str, timeout: float) -> None:
+        """Raise unless a conductor answers a read within ``timeout`` s."""
+        quick = conductor_rpcapi.ConductorAPI(timeout=timeout)
+        with objects_base.indirection(
+                conductor_rpcapi.IndirectionAPI(quick)):
+            host_inventory.HostInventory.get_by_host(context, hostname)
+
+    # Reconciliation
+
+    def _reconcile(self, context, hostname, devices) -> int:
+        """Bring free handles to the configured managed mode.
+
+        :returns: number of handles updated.
+        """
+        found = inventory_values.discovered_devices(devices)
+        changed_once: set[str] = set()
+        updated = 0
+        while True:
+            inventory, plan = self._plan(context, hostname, found)
+            try:
+                for change in plan.managed_changes:
+                    # Read before it is passed on: it names who is at fault.
+                    current = change.handle.uuid
+                    self._update(inventory, change)
+                    updated += 1
+                return updated
+            except exception.AttachHandleChanged:
+                # REC-5: another request was faster. What it did decides
+                # about the second try.
+                if current in changed_once:
+                    raise
+                changed_once.add(current)
+                LOG.info('Attach handle %s of host %s changed meanwhile, '
+                         'reading again', current, hostname)
+
+    def _plan(self, context, hostname, found: Sequence[
+            values.DiscoveredDevice]):
+        with objects_base.indirection(self._indirection):
+            inventory = host_inventory.HostInventory.get_by_host(
+                context, hostname)
+        persisted = inventory_values.persisted_host(inventory)
+        damage = first_damaged(persisted)
+        if damage is not None:
+            raise damage
+        plan = planner.plan(found, persisted)
+        for fault in plan.faults:
+            if self._first_time('%s %s' % (fault.label, fault.reason)):
+                LOG.warning('Device %s of host %s cannot be offered: %s',
+                            fault.label, hostname, fault.reason)
+        if plan.refused:
+            raise conflict(plan.refused)
+        return inventory, plan
+
+    def _update(self, inventory, change: changes.ManagedChange) -> None:
+        handle = next(handle for handle in inventory.attach_handles
+                      if handle.id == change.handle.id)
+        # Whatever else differs is the report's business.
+        text = attach_info.merge(
+            change.handle.attach_info, change.attach_info,
+            take_managed=True, take_others=False)
+        with objects_base.indirection(self._indirection):
+            handle.update_attach_info(text)
+        LOG.info('Device %s of host %s: managed=%s is now managed=%s (attach '
+                 'handle %s)', change.address, change.hostname,
+                 _json(change.old), _json(change.new), change.handle.uuid)
+
+    def _first_time(self, what: str) -> bool:
+        if what in self._said:
+            return False
+        self._said.add(what)
+        return True
+
+
+def first_damaged(persisted: values.PersistedHost
+                  ) -> exception.AttachInfoInvalid | None:
+    """The first PCI handle whose stored text has no clear meaning.
+
+    Taking a default in its place could change how a guest's device is
+    handled, so nothing is reported until it is repaired.
+    """
+    for device in persisted.devices:
+        for deployable in device.deployables:
+            for handle in deployable.handles:
+                if handle.attach_type != constants.AH_TYPE_PCI:
+                    continue
+                try:
+                    handle.key  # noqa: B018 - raises when it is damaged
+                    attach_info.settings(handle.attach_info)
+                except attach_info.identity.InvalidInfo as error:
+                    return exception.AttachInfoInvalid(
+                        uuid=handle.uuid, host=persisted.hostname,
+                        key='attach_info', value=handle.attach_info,
+                        reason=error.reason)
+    return None
+
+
+def conflict(refused: Iterable[changes.ManagedChange]
+             ) -> exception.ManagedModeConflict:
+    """One error for all refused changes of a host, each named."""
+    records = [{
+        'host': change.hostname, 'address': change.address,
+        'old': _json(change.old), 'new': _json(change.new),
+        'handle': change.handle.uuid,
+        'arq': ', '.join(change.handle.arq_uuids) or 'none, in_use is set',
+    } for change in refused]
+    if len(records) == 1:
+        return exception.ManagedModeConflict(**records[0])
+    return ManagedModeConflicts(
+        count=len(records), host=records[0]['host'], devices='; '.join(
+            '%(address)s from managed=%(old)s to %(new)s (attach handle '
+            '%(handle)s, accelerator request %(arq)s)' % record
+            for record in records))
+
+
+def _json(value: bool) -> str:
+    return 'true' if value else 'false'
+
