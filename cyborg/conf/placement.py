@@ -8,8 +8,8 @@ from cyborg.conf import keystone_client
 GROUP = cfg.OptGroup(
     'placement',
     title='Placement',
-    help='Credentials and endpoint of Placement. Set auth_type = none together '
-         'with endpoint_override for a Placement without Keystone.')
+    help='Credentials and endpoint of Placement. Set auth_type = none '
+         'together with endpoint_override for a Placement without Keystone.')
 
 OPTS = keystone_client.client_opts('placement')
 

@@ -18,7 +18,7 @@ sys_admin_pctxt = priv_context.PrivContext(
         capabilities.CAP_DAC_OVERRIDE,
         capabilities.CAP_DAC_READ_SEARCH,
         capabilities.CAP_CHOWN,
-        # Raw access to devices, and loading what they need.
+        capabilities.CAP_FOWNER,
+        # Device administration in general; no narrower one covers it.
         capabilities.CAP_SYS_ADMIN,
-        capabilities.CAP_SYS_RAWIO,
     ])
