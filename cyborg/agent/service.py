@@ -87,12 +87,15 @@ class AgentService(service.RPCService):
 
     def report(self) -> None:
         """One periodic report; whatever happens, the agent goes on."""
+        conflict = None
         try:
             self._report()
         except resource_tracker.CONFLICTS as error:
+            conflict = exception.plain_text(error)
+        if conflict is not None:
             # REC-8. Said every time: nothing of this host is reported.
             LOG.error('The report of host %s is rejected: %s', self.hostname,
-                      exception.plain_text(error))
+                      conflict)
             self._trouble = None
 
     def _first_report(self) -> None:
@@ -105,16 +108,18 @@ class AgentService(service.RPCService):
 
     def _report(self) -> None:
         """Report; log what may pass by itself, raise conflicts."""
+        trouble = None
         try:
             self.tracker.report(self._context, self.hostname)
         except resource_tracker.CONFLICTS:
             raise
         except (exception.CyborgException,
                 messaging.MessagingException) as error:
-            self._failed(error)
-        else:
-            if self._trouble is not None:
-                LOG.info('Host %s reports again', self.hostname)
+            trouble = error
+        if trouble is not None:
+            self._failed(trouble)
+        elif self._trouble is not None:
+            LOG.info('Host %s reports again', self.hostname)
             self._trouble = None
 
     def _failed(self, error: Exception) -> None:

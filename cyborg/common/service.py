@@ -185,7 +185,8 @@ class RPCService(service.Service):
     def stop(self, graceful: bool = True) -> None:
         """Take no new work, and finish the work in hand."""
         self.stopping.set()
-        if self._server is not None:
+        served = self._server is not None
+        if served:
             self._server.stop()
             self._server.wait()
             self._server = None
@@ -193,8 +194,9 @@ class RPCService(service.Service):
             self._periodic_thread.join()
             self._periodic_thread = None
         super().stop(graceful)
-        LOG.info('%(name)s on host %(host)s has stopped.',
-                 {'name': self.name, 'host': self.host})
+        if served:
+            LOG.info('%(name)s on host %(host)s has stopped.',
+                     {'name': self.name, 'host': self.host})
 
     def wait(self) -> None:
         self.stopping.wait()
@@ -220,21 +222,26 @@ def run(running: RPCService) -> int:
             LOG.info('%s: %s', running.name, error.message)
         except exception.CyborgException as error:
             outcome.append(error)
-            LOG.critical('%(name)s on host %(host)s cannot start: %(reason)s',
-                         {'name': running.name, 'host': running.host,
-                          'reason': error.message})
-            running.stopping.set()
         except Exception as error:
             outcome.append(error)
             LOG.exception('%s failed to start.', running.name)
-            running.stopping.set()
+        if not outcome:
+            return
+        if isinstance(outcome[0], exception.CyborgException):
+            # Outside of the handler, where the log formatter would repeat
+            # the text behind the message: one line for the operator.
+            LOG.critical('%(name)s on host %(host)s cannot start: %(reason)s',
+                         {'name': running.name, 'host': running.host,
+                          'reason': outcome[0].message})
+        running.stopping.set()
 
     def on_signal(number, _frame):
         if running.stopping.is_set():
             return
         running.stopping.set()
-        # A second signal ends the process at once.
-        signal.signal(number, signal.SIG_DFL)
+        # A second Ctrl-C ends the process at once. SIGTERM does not: some
+        # supervisors send it to the process and to its group.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         deadline.start()
 
     def give_up():
