@@ -117,19 +117,20 @@ class PlacementClient:
         """
         answer = self._call(context, 'GET', _NESTED, '/resource_providers?' +
                             parse.urlencode({'name': name}))
-        return _providers(answer)
+        return _parsed(answer, _providers)
 
     def get_provider(self, context, uuid: str) -> Provider | None:
         answer = self._call(context, 'GET', _NESTED,
                             '/resource_providers/%s' % uuid, ok=(404,))
         if answer.status_code == 404:
             return None
-        return _provider(answer.json())
+        return _parsed(answer, _provider)
 
     def get_tree(self, context, uuid: str) -> list[Provider]:
         """All providers of the tree in which a provider is; [] if none."""
-        return _providers(self._call(
-            context, 'GET', _NESTED, '/resource_providers?in_tree=%s' % uuid))
+        answer = self._call(context, 'GET', _NESTED,
+                            '/resource_providers?in_tree=%s' % uuid)
+        return _parsed(answer, _providers)
 
     def create_provider(self, context, uuid: str, name: str,
                         parent: str) -> Provider:
@@ -139,7 +140,7 @@ class PlacementClient:
                             '/resource_providers', body, ok=(409,))
         if answer.status_code == 409:
             raise exception.PlacementAPIConflict(reason=_detail(answer))
-        return _provider(answer.json())
+        return _parsed(answer, _provider)
 
     def delete_provider(self, context, uuid: str) -> bool:
         """:returns: False when there was none
@@ -158,7 +159,7 @@ class PlacementClient:
         """:raises PlacementResourceProviderNotFound:"""
         answer = self._of_provider(context, 'GET', uuid, 'inventories',
                                    _RESERVED_UP_TO_TOTAL)
-        return _inventories(answer)
+        return _parsed(answer, _inventories)
 
     def put_inventories(self, context, uuid: str, generation: int,
                         inventories: Mapping[str, Inventory]) -> int:
@@ -179,24 +180,23 @@ class PlacementClient:
                 raise exception.InventoryInUse(
                     resource_classes=_detail(answer), resource_provider=uuid)
             raise _conflict(uuid, generation, answer)
-        return answer.json()['resource_provider_generation']
+        return _parsed(answer, _generation)
 
     def get_usages(self, context, uuid: str) -> dict[str, int]:
         """Resource class -> units that are allocated.
 
         :raises PlacementResourceProviderNotFound:
         """
-        return self._of_provider(context, 'GET', uuid, 'usages',
-                                 _NESTED).json()['usages']
+        answer = self._of_provider(context, 'GET', uuid, 'usages', _NESTED)
+        return _parsed(answer, lambda body: dict(body['usages']))
 
     # Traits and resource classes
 
     def get_traits(self, context, uuid: str) -> Traits:
         """:raises PlacementResourceProviderNotFound:"""
-        body = self._of_provider(context, 'GET', uuid, 'traits',
-                                 _NESTED).json()
-        return Traits(body['resource_provider_generation'],
-                      frozenset(body['traits']))
+        answer = self._of_provider(context, 'GET', uuid, 'traits', _NESTED)
+        return _parsed(answer, lambda body: Traits(
+            _generation(body), frozenset(body['traits'])))
 
     def put_traits(self, context, uuid: str, generation: int,
                    names: Iterable[str]) -> int:
@@ -212,7 +212,7 @@ class PlacementClient:
                                    _ERROR_CODES, body)
         if answer.status_code == 409:
             raise _conflict(uuid, generation, answer)
-        return answer.json()['resource_provider_generation']
+        return _parsed(answer, _generation)
 
     def existing_traits(self, context, names: Iterable[str]) -> set[str]:
         """Those of the names which Placement knows as traits."""
@@ -221,7 +221,7 @@ class PlacementClient:
             part = ','.join(wanted[start:start + _NAMES_PER_QUERY])
             answer = self._call(context, 'GET', _NESTED,
                                 '/traits?name=in:%s' % part)
-            found.update(answer.json()['traits'])
+            found |= _parsed(answer, lambda body: set(body['traits']))
         return found
 
     def ensure_trait(self, context, name: str) -> None:
@@ -232,6 +232,11 @@ class PlacementClient:
         """Create a custom resource class unless it exists."""
         self._call(context, 'PUT', _ERROR_CODES,
                    '/resource_classes/%s' % name)
+
+    def has_resource_class(self, context, name: str) -> bool:
+        answer = self._call(context, 'GET', _NESTED,
+                            '/resource_classes/%s' % name, ok=(404,))
+        return answer.status_code != 404
 
     def ping(self, context=None) -> None:
         """Raise unless Placement answers us and knows OWNER_CYBORG."""
@@ -283,20 +288,38 @@ class PlacementClient:
         return answer
 
 
+def _parsed(answer, parse_body):
+    """What ``parse_body`` makes of the JSON body.
+
+    :raises PlacementServerError: something else than Placement answered,
+        such as a proxy's page, or a proxy dropped the microversion
+    """
+    try:
+        return parse_body(answer.json())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise exception.PlacementServerError(
+            status=answer.status_code,
+            error='%s is not an answer of Placement (%s: %s)' % (
+                answer.url, type(error).__name__, error)) from error
+
+
 def _provider(record) -> Provider:
     return Provider(record['uuid'], record['name'], record['generation'],
                     record['parent_provider_uuid'],
                     record['root_provider_uuid'])
 
 
-def _providers(answer) -> list[Provider]:
-    return [_provider(r) for r in answer.json()['resource_providers']]
+def _providers(body) -> list[Provider]:
+    return [_provider(r) for r in body['resource_providers']]
 
 
-def _inventories(answer) -> Inventories:
-    body = answer.json()
+def _generation(body) -> int:
+    return body['resource_provider_generation']
+
+
+def _inventories(body) -> Inventories:
     names = [field.name for field in dataclasses.fields(Inventory)]
-    return Inventories(body['resource_provider_generation'], {
+    return Inventories(_generation(body), {
         name: Inventory(**{key: record[key] for key in names})
         for name, record in body['inventories'].items()})
 

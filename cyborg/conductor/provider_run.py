@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One host's providers, brought in line one by one."""
+
+import dataclasses
+
+from oslo_log import log as logging
+
+from cyborg.common import constants
+from cyborg.common import exception
+from cyborg.placement import client as placement
+from cyborg.placement import names
+from cyborg.placement import plan
+
+LOG = logging.getLogger(__name__)
+
+UNCHANGED = 'unchanged'
+CREATED = 'created'
+UPDATED = 'updated'
+DEFERRED = 'deferred'
+REMOVED = 'removed'
+RETAINED = 'retained'
+FAILED = 'failed'
+
+_ATTEMPTS = 3
+#: So many providers in a row without an answer: the rest would only wait.
+_GIVE_UP_AFTER = 3
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What became of one provider.
+
+    :ivar kind: one of the constants of this module. DEFERRED: present and
+        safe, but Placement has allocations that keep it from its final form.
+        RETAINED: was to go, but has allocations; its units are reserved.
+    :ivar provider_uuid: the provider's uuid in Placement; differs from the
+        desired one when an existing provider of that name was taken over
+    :ivar reason: why, for DEFERRED, RETAINED and FAILED
+    """
+
+    kind: str
+    provider_uuid: str
+    reason: str = ''
+    error: Exception | None = dataclasses.field(default=None, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """The host's own provider and its tree."""
+
+    name: str
+    provider: placement.Provider
+    tree: dict[str, placement.Provider]
+
+
+class Run:
+    """One report of one host."""
+
+    def __init__(self, client: placement.PlacementClient,
+                 known: names.Names, verified: dict, context, host: Host):
+        """:param verified: what to remember beyond this report: desired
+        uuid -> (generation, DesiredProvider when it was verified)
+        """
+        self.client = client
+        self.names = known
+        self.verified = verified
+        self.context = context
+        self.host = host
+        self.outcomes: dict[str, Outcome] = {}
+        self._unanswered = 0
+
+    def attempt(self, wanted, action) -> None:
+        """Run the action for one provider; its errors stay its own."""
+        if self._unanswered >= _GIVE_UP_AFTER:
+            self.outcomes[wanted.uuid] = Outcome(
+                FAILED, wanted.uuid, 'not tried: Placement left %d requests '
+                'unanswered' % self._unanswered)
+            return
+        try:
+            self.outcomes[wanted.uuid] = action(wanted)
+            self._unanswered = 0
+        except exception.CyborgException as error:
+            unreachable = isinstance(error, exception.PlacementServerError)
+            self._unanswered = self._unanswered + 1 if unreachable else 0
+            self.verified.pop(wanted.uuid, None)
+            self.outcomes[wanted.uuid] = Outcome(
+                FAILED, wanted.uuid, exception.plain_text(error), error)
+
+    # Removal
+
+    def remove(self, wanted) -> Outcome:
+        present = self.host.tree.get(wanted.uuid)
+        if present is None:
+            return self._gone(wanted)
+        if present.parent is None or present == self.host.provider:
+            # A damaged rp_uuid must not cost the host its own provider.
+            raise self._not_ours(wanted, present)
+        try:
+            self.client.delete_provider(self.context, wanted.uuid)
+        except exception.ResourceProviderInUse as error:
+            held = dataclasses.replace(wanted, missing=wanted.total)
+            if self.verified.get(wanted.uuid) != (present.generation, held):
+                self._bring_in_line(held, present.uuid)
+            return Outcome(RETAINED, wanted.uuid, error.message, error)
+        return self._gone(wanted)
+
+    def _gone(self, wanted):
+        self.verified.pop(wanted.uuid, None)
+        return Outcome(REMOVED, wanted.uuid)
+
+    # Creation and change
+
+    def settle(self, wanted) -> Outcome:
+        """Create the provider if need be and give it what it should have."""
+        present = self.host.tree.get(wanted.uuid)
+        if present is not None:
+            self._check_place(wanted, present)
+            return self._bring_in_line(wanted, present.uuid)
+        # Before anything of the provider exists.
+        self._check_traits(wanted, self._traits_of(wanted))
+        self._check_class(wanted)
+        created, found = self._create(wanted)
+        if created:
+            fresh = plan.PresentProvider(found.generation, {}, frozenset())
+            return self._bring_in_line(wanted, found.uuid, fresh)
+        return self._bring_in_line(wanted, found.uuid)
+
+    def _create(self, wanted) -> tuple[bool, placement.Provider]:
+        """Create a provider, or find the one of ours that is in its place.
+
+        :returns: whether it was created, and the provider
+        :raises ResourceProviderNameConflict: another service's provider has
+            the name. Nova writes the same name with other letter case, and
+            some databases tell them apart while others do not (B33).
+        """
+        for other in self.host.tree.values():
+            if other.name.casefold() == wanted.name.casefold():
+                return False, self._adopted(wanted, other)
+        try:
+            return True, self.client.create_provider(
+                self.context, wanted.uuid, wanted.name,
+                self.host.provider.uuid)
+        except exception.PlacementAPIConflict:
+            # Another conductor was faster, or it lives in another tree.
+            found = self.client.get_provider(self.context, wanted.uuid)
+            if found is not None:
+                self._check_place(wanted, found)
+                return False, found
+            for other in self.client.find_providers(self.context,
+                                                    wanted.name):
+                return False, self._adopted(wanted, other)
+            raise
+
+    def _adopted(self, wanted, other):
+        if other.parent == self.host.provider.uuid:
+            traits = self.client.get_traits(self.context, other.uuid)
+            if constants.OWNER_CYBORG in traits.names:
+                return other
+        raise exception.ResourceProviderNameConflict(
+            name=other.name, uuid=other.uuid, device=wanted.name,
+            host=self.host.name)
+
+    def _check_place(self, wanted, present):
+        if present.parent != self.host.provider.uuid:
+            raise self._not_ours(wanted, present)
+
+    def _not_ours(self, wanted, present):
+        return exception.ResourceProviderNotOurs(
+            uuid=present.uuid, name=wanted.name, parent=present.parent,
+            root=self.host.provider.uuid, host=self.host.name)
+
+    def _bring_in_line(self, wanted, uuid, present=None) -> Outcome:
+        """Read, decide, write; again when someone else wrote meanwhile.
+
+        :param present: what the provider has, if known without asking
+        """
+        kind = CREATED if present is not None else UNCHANGED
+        wanted = self._with_stale_traits(wanted)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                if present is None:
+                    present = self._look(wanted, uuid)
+                writes = plan.decide(wanted, present,
+                                     self._lift(wanted, present))
+                wrote = self._write(wanted, uuid, present, writes)
+                break
+            except (exception.ResourceProviderUpdateConflict,
+                    exception.InventoryInUse) as error:
+                if attempt == _ATTEMPTS:
+                    raise
+                LOG.debug('Provider %s: attempt %d: %s', uuid, attempt,
+                          error.message)
+            except exception.PlacementRequestRefused as error:
+                if attempt == _ATTEMPTS or error.kwargs['status'] != 400:
+                    raise
+                # Someone deleted a trait or class that was seen before.
+                self.names.forget({*wanted.traits, wanted.resource_class,
+                                   constants.MISSING_TRAIT})
+            present = None
+        return self._done(wanted, uuid, kind, writes, present, wrote)
+
+    def _done(self, wanted, uuid, kind, writes, present, generation):
+        if generation != present.generation and kind == UNCHANGED:
+            kind = UPDATED
+        if writes.waits_for:
+            # The release of an allocation may not change the generation.
+            self.verified.pop(wanted.uuid, None)
+            return Outcome(DEFERRED, uuid, writes.waits_for)
+        self.verified[uuid] = (
+            generation, dataclasses.replace(wanted, uuid=uuid))
+        return Outcome(kind, uuid)
+
+    def _look(self, wanted, uuid) -> plan.PresentProvider:
+        found = self.client.get_inventories(self.context, uuid)
+        traits = self.client.get_traits(self.context, uuid)
+        # The older generation counts: a write in between is then refused.
+        present = plan.PresentProvider(found.generation, found.by_class,
+                                       traits.names)
+        if plan.needs_usages(wanted, present):
+            present = dataclasses.replace(
+                present, usages=self.client.get_usages(self.context, uuid))
+        return present
+
+    def _with_stale_traits(self, wanted):
+        """What we gave it before is ours to take away."""
+        _generation, before = self.verified.get(wanted.uuid, (0, wanted))
+        return dataclasses.replace(
+            wanted, stale_traits=wanted.stale_traits | before.traits)
+
+    def _lift(self, wanted, present) -> bool:
+        """Whether the full reservation of a disabled device is to go.
+
+        Normally the API takes it away itself. When its call failed, or a
+        report that still saw the device as disabled wrote after it, nobody
+        has written since we saw the device as disabled.
+        """
+        generation, before = self.verified.get(wanted.uuid, (0, None))
+        return bool(before and before.disabled and not wanted.disabled
+                    and generation == present.generation)
+
+    def _write(self, wanted, uuid, present, writes) -> int:
+        """:returns: the generation after the writes"""
+        generation = present.generation
+        steps = [self._write_traits, self._write_inventories]
+        if not writes.traits_first:
+            steps.reverse()
+        for step in steps:
+            generation = step(wanted, uuid, generation, writes)
+        return generation
+
+    def _write_traits(self, wanted, uuid, generation, writes):
+        if writes.traits is None:
+            return generation
+        self._check_traits(wanted, writes.traits & (
+            wanted.traits | {constants.MISSING_TRAIT}))
+        return self.client.put_traits(self.context, uuid, generation,
+                                      writes.traits)
+
+    def _write_inventories(self, wanted, uuid, generation, writes):
+        if writes.inventories is None:
+            return generation
+        if wanted.resource_class in writes.inventories:
+            self._check_class(wanted)
+        return self.client.put_inventories(self.context, uuid, generation,
+                                           writes.inventories)
+
+    # Traits and resource classes, which exist once for all
+
+    def prepare(self, todo) -> None:
+        """Make what many new providers need known with one question."""
+        if not todo:
+            return
+        try:
+            self.names.known_traits(
+                self.context, set().union(*map(self._traits_of, todo)))
+            self.names.known_classes(
+                self.context, {wanted.resource_class for wanted in todo})
+        except exception.CyborgException as error:
+            # Each provider asks for its own again and gets its own error.
+            LOG.debug('Traits and classes of host %s: %s', self.host.name,
+                      exception.plain_text(error))
+
+    @staticmethod
+    def _traits_of(wanted) -> set[str]:
+        return {*wanted.traits, constants.OWNER_CYBORG} | (
+            {constants.MISSING_TRAIT} if wanted.missing else set())
+
+    def _check_traits(self, wanted, traits) -> None:
+        known = self.names.known_traits(self.context, traits)
+        for name in sorted(traits - known):
+            raise exception.DeviceTraitInvalid(
+                name=wanted.name, host=self.host.name, trait=name)
+
+    def _check_class(self, wanted) -> None:
+        if not self.names.known_classes(self.context,
+                                        {wanted.resource_class}):
+            raise exception.DeviceResourceClassInvalid(
+                name=wanted.name, host=self.host.name,
+                resource_class=wanted.resource_class)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the providers of a host in Placement equal to the database.
+
+A report hands over what the database wants of the whole host. What was
+verified before and has neither changed here nor there (by generation) costs
+nothing; one listing of the host's provider tree tells. Each provider is
+brought in line on its own: a refusal or a failure of one is reported and the
+others go on.
+"""
+
+from collections.abc import Iterable, Sequence
+import dataclasses
+
+from oslo_log import log as logging
+
+from cyborg.common import exception
+from cyborg.conductor import provider_run
+from cyborg.placement import client as placement
+from cyborg.placement import names
+from cyborg.placement import plan
+
+LOG = logging.getLogger(__name__)
+
+# What can become of a provider; see Outcome.
+UNCHANGED = provider_run.UNCHANGED
+CREATED = provider_run.CREATED
+UPDATED = provider_run.UPDATED
+DEFERRED = provider_run.DEFERRED
+REMOVED = provider_run.REMOVED
+RETAINED = provider_run.RETAINED
+FAILED = provider_run.FAILED
+Outcome = provider_run.Outcome
+
+
+@dataclasses.dataclass(frozen=True)
+class SyncResult:
+    """Outcomes by desired uuid."""
+
+    outcomes: dict[str, Outcome]
+
+    def of(self, *kinds: str) -> dict[str, Outcome]:
+        return {uuid: outcome for uuid, outcome in self.outcomes.items()
+                if outcome.kind in kinds}
+
+    @property
+    def failed(self) -> dict[str, Outcome]:
+        return self.of(FAILED)
+
+    @property
+    def retained(self) -> dict[str, Outcome]:
+        return self.of(RETAINED)
+
+
+class ProviderSync:
+    """One per conductor; remembers what it verified in Placement."""
+
+    def __init__(self, client: placement.PlacementClient):
+        self._client = client
+        self._roots: dict[str, str] = {}
+        #: desired uuid -> (generation, what it was when it was verified)
+        self._verified: dict[str, tuple[int, plan.DesiredProvider]] = {}
+        self._names = names.Names(client)
+        self._said: dict[str, str] = {}
+
+    def sync(self, context, hostname: str,
+             desired: Sequence[plan.DesiredProvider],
+             changed: Iterable[str] = (),
+             removed: Sequence[plan.DesiredProvider] = ()) -> SyncResult:
+        """Bring all providers of a host in line.
+
+        :param desired: every deployable of the host that has a provider or
+            shall get one
+        :param changed: uuids of those that are new or that the report
+            changes; only a hint where not to look for the host's tree
+        :param removed: deployables of which nothing is allocated in the
+            database. One that Placement refuses to delete (409) is reserved
+            as a whole and comes back as RETAINED (MIS-4).
+        :raises PlacementResourceProviderNotFound: no provider of the host
+        :raises PlacementServerError: the tree could not be read
+        :raises PlacementUnauthorized: likewise, refused credentials
+        """
+        if not desired and not removed:
+            return SyncResult({})
+        host = self._find_host(context, hostname, desired, set(changed),
+                               removed)
+        run = provider_run.Run(self._client, self._names, self._verified,
+                               context, host)
+        for wanted in removed:
+            run.attempt(wanted, run.remove)
+        todo = [wanted for wanted in desired
+                if not self._is_verified(host, wanted)]
+        for wanted in desired:
+            run.outcomes[wanted.uuid] = Outcome(UNCHANGED, wanted.uuid)
+        run.prepare([w for w in todo if w.uuid not in host.tree])
+        for wanted in todo:
+            run.attempt(wanted, run.settle)
+        self._say(hostname, run.outcomes)
+        return SyncResult(run.outcomes)
+
+    def forget(self, uuid: str) -> None:
+        """Look at a provider again at the next report."""
+        self._verified.pop(uuid, None)
+
+    def _is_verified(self, host, wanted) -> bool:
+        present = host.tree.get(wanted.uuid)
+        return present is not None and self._verified.get(wanted.uuid) == (
+            present.generation, wanted)
+
+    def _find_host(self, context, hostname, desired, changed, removed):
+        """One call when any provider of the host is known, else two."""
+        anchors = [self._roots.get(hostname)]
+        anchors += [d.uuid for d in desired if d.uuid not in changed][:1]
+        anchors += [d.uuid for d in removed][:1]
+        anchor = next(filter(None, anchors), None)
+        host = anchor and self._host_of(
+            hostname, self._client.get_tree(context, anchor))
+        if not host:
+            found = [p for p in self._client.find_providers(context, hostname)
+                     if p.name == hostname]
+            host = found and self._host_of(
+                hostname, self._client.get_tree(context, found[0].uuid))
+        if not host:
+            self._roots.pop(hostname, None)
+            raise exception.PlacementResourceProviderNotFound(
+                resource_provider=hostname)
+        self._roots[hostname] = host.provider.uuid
+        return host
+
+    @staticmethod
+    def _host_of(hostname, tree):
+        for provider in tree:
+            if provider.name == hostname:
+                return provider_run.Host(hostname, provider,
+                                         {p.uuid: p for p in tree})
+        return None
+
+    def _say(self, hostname, outcomes):
+        """Log what an operator has to know, once per change of state."""
+        for uuid, outcome in outcomes.items():
+            if outcome.kind in (FAILED, DEFERRED, RETAINED):
+                if self._said.get(uuid) == outcome.reason:
+                    continue
+                self._said[uuid] = outcome.reason
+                log = LOG.error if outcome.kind == FAILED else LOG.warning
+                log('Resource provider %(uuid)s of host %(host)s: %(kind)s: '
+                    '%(reason)s', {
+                        'uuid': uuid, 'host': hostname, 'kind': outcome.kind,
+                        'reason': outcome.reason})
+            elif self._said.pop(uuid, None):
+                LOG.info('Resource provider %(uuid)s of host %(host)s: '
+                         '%(kind)s, no longer held up', {
+                             'uuid': uuid, 'host': hostname,
+                             'kind': outcome.kind})

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traits and resource classes: names that exist once for all providers."""
+
+from collections.abc import Iterable
+
+from cyborg.placement import client as placement
+from cyborg.placement import plan
+
+
+class Names:
+    """Asks Placement for a name once, and creates a custom one if need be.
+
+    Nothing is ever deleted here: other hosts and services use the same names
+    (B35). Both ``known_*`` methods return those of the wanted names that can
+    be used on a provider, and raise what PlacementClient raises.
+    """
+
+    def __init__(self, client: placement.PlacementClient):
+        self._client = client
+        self._traits: set[str] = set()
+        self._classes: set[str] = set()
+
+    def known_traits(self, context, wanted: Iterable[str]) -> set[str]:
+        wanted = set(wanted)
+        unknown = {name for name in wanted - self._traits
+                   if plan.is_well_formed(name)}
+        if unknown:
+            existing = self._client.existing_traits(context, unknown)
+            self._traits |= existing
+            for name in sorted(unknown - existing):
+                if plan.is_custom(name):
+                    self._client.ensure_trait(context, name)
+                    self._traits.add(name)
+        return wanted & self._traits
+
+    def known_classes(self, context, wanted: Iterable[str]) -> set[str]:
+        wanted = set(wanted)
+        for name in sorted(wanted - self._classes):
+            if plan.is_custom(name):
+                self._client.ensure_resource_class(context, name)
+                self._classes.add(name)
+            elif (plan.is_well_formed(name)
+                    and self._client.has_resource_class(context, name)):
+                self._classes.add(name)
+        return wanted & self._classes
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Someone deleted a name that was seen before."""
+        names = set(names)
+        self._traits -= names
+        self._classes -= names
