@@ -243,6 +243,8 @@ def _reason(error) -> str:
     if error.validator == 'type':
         wanted = error.validator_value
         names = [wanted] if isinstance(wanted, str) else wanted
+        if 'boolean' in names:
+            names = ['boolean']  # the text form is for old habits only
         return '%s must be %s' % (shorten(value), ' or '.join(
             _TYPE_NAMES[name] for name in names if name != 'null'))
     reason = error.schema.get(schema.REASON, error.message)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Helpers for drivers, in the tree and out of it.
+
+Names and results are those of the 2026.2 release, so that a driver written
+for it finds what it imports.
+"""
+
+import json
+import os
+
+from cyborg.common import exception
+from cyborg.common.i18n import _
+from cyborg.conf import CONF
+from cyborg.pci import classes
+from cyborg.pci import ids
+from cyborg.pci import sysfs
+
+_VENDORS = {'10de': 'nvidia', '102b': 'matrox', '1bd4': 'inspur',
+            '8086': 'intel', '1099': 'samsung', '1cf2': 'zte'}
+
+
+def get_vendor_maps() -> dict[str, str]:
+    """Vendor id to the word that stands for the vendor in traits."""
+    return dict(_VENDORS)
+
+
+def parse_address(address: str) -> tuple[str, str, str, str]:
+    """``0000:3b:00.0`` -> ``('0000', '3b', '00', '0')``, case kept.
+
+    :raises exception.PciDeviceWrongAddressFormat: no complete address.
+    """
+    head, _dot, function = address.partition('.')
+    parts = (*head.split(':'), function)
+    wanted = (4, 2, 2, 1)
+    if (tuple(len(part) for part in parts) != wanted
+            or not all(c in '0123456789abcdefABCDEF'
+                       for part in parts for c in part)):
+        raise exception.PciDeviceWrongAddressFormat(address=address)
+    return parts
+
+
+def pci_str_to_json(pci_address: str, physnet: str | None = None) -> str:
+    """Control path and attach info of a PCI function, as JSON text.
+
+    :raises exception.PciDeviceWrongAddressFormat: no complete address.
+    """
+    info = _address_info(pci_address)
+    if physnet:
+        info['physical_network'] = physnet
+    return json.dumps(info, sort_keys=True)
+
+
+def mdev_str_to_json(pci_address: str, asked_type: str,
+                     vgpu_mark: str) -> str:
+    """Attach info of a mediated device, as JSON text."""
+    info = _address_info(pci_address)
+    info.update(asked_type=asked_type, vgpu_mark=vgpu_mark)
+    return json.dumps(info, sort_keys=True)
+
+
+def parse_mappings(mapping_list: list[str]) -> dict[str, set[str]]:
+    """``['net1:eth0|eth1']`` -> ``{'net1': {'eth0', 'eth1'}}``.
+
+    :raises ValueError: an entry without key, colon or value, or a key that
+        comes twice.
+    """
+    result: dict[str, set[str]] = {}
+    for entry in filter(None, (entry.strip() for entry in mapping_list)):
+        key, colon, values = entry.partition(':')
+        names = {name.strip() for name in values.split('|')}
+        if not key.strip() or not colon or '' in names:
+            raise ValueError(_('Not a mapping of the form key:value: %r')
+                             % entry)
+        if key.strip() in result:
+            raise ValueError(_('The key %r is given twice') % key.strip())
+        result[key.strip()] = names
+    return result
+
+
+def get_pci_devices() -> list[dict[str, str | None]]:
+    """All PCI functions of this host, a mapping each.
+
+    Keys: ``address``, ``class_name``, ``class_id``, ``device_name``,
+    ``vendor_id``, ``device_id``; ids in four lower case digits.
+
+    :raises cyborg.pci.sysfs.SysfsUnreadable: they can't be listed.
+    """
+    devices = sysfs.scan(CONF.pci.sysfs_path).devices
+    names = ids.describe({(d.vendor_id, d.product_id) for d in devices})
+    return [{
+        'address': str(device.address),
+        'class_name': device.class_name,
+        'class_id': '%04x' % classes.subclass(device.class_code),
+        'device_name': names[device.vendor_id, device.product_id],
+        'vendor_id': device.vendor_id,
+        'device_id': device.product_id,
+    } for device in devices]
+
+
+def get_ifname_by_pci_address(pci_addr: str,
+                              vf_interface: bool = False) -> str:
+    """Name of the network interface on a function.
+
+    :param vf_interface: ``pci_addr`` is a VF and its PF's interface is
+        wanted.
+    :raises exception.PciDeviceNotFoundById: there is none.
+    """
+    base = os.path.join(CONF.pci.sysfs_path, 'bus/pci/devices', pci_addr)
+    names = sysfs.list_names(
+        os.path.join(base, 'physfn/net' if vf_interface else 'net'))
+    if not names:
+        raise exception.PciDeviceNotFoundById(id=pci_addr)
+    return names[0]
+
+
+def _address_info(pci_address: str) -> dict[str, str]:
+    domain, bus, device, function = parse_address(pci_address)
+    return {'bus': bus, 'device': device, 'domain': domain,
+            'function': function}

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The base class of accelerator drivers.
+
+A driver is made without arguments from its entry point in the group
+``cyborg.accelerator.driver``. The agent calls ``init_host()`` once, then
+``discover()`` at every report.
+"""
+
+import abc
+
+
+class GenericDriver(abc.ABC):
+    """What the agent asks of a driver; only ``discover()`` is required."""
+
+    def init_host(self) -> None:
+        """Check this host's configuration before the first discovery.
+
+        A ``cyborg.common.exception.ConfigInvalid`` stops the agent with its
+        text. No message may be sent from here.
+        """
+
+    def cleanup(self, device) -> None:
+        """Erase what a user left on a device that is not allocated."""
+
+    @abc.abstractmethod
+    def discover(self) -> list:
+        """Look for devices now.
+
+        :returns: one ``DriverDevice`` for each device, all of them: a device
+            that is not in the list counts as missing. A device that can't be
+            read is left out.
+        :raises Exception: nothing is reported this time, and no conclusion
+            is drawn about any device.
+        """
+
+    def program(self, controlpath, image_file) -> bool:
+        """Load an image (a path on this host) into an FPGA.
+
+        :param controlpath: the control path of the device.
+        """
+        raise NotImplementedError
+
+    def update(self, control_path, image_path):
+        """Update firmware or a shell image of a device."""
+        raise NotImplementedError
+
+    def get_stats(self) -> dict:
+        """Figures about the driver's devices; none by default."""
+        return {}

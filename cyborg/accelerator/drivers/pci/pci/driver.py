@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generic PCI driver: hands out the functions the operator selected."""
+
+from oslo_log import log as logging
+
+from cyborg.accelerator import safety
+from cyborg.accelerator.common import records
+from cyborg.accelerator.drivers import driver
+from cyborg.accelerator.drivers.pci.pci import survey
+from cyborg.common import constants
+from cyborg.conf import CONF
+from cyborg.pci import selection
+
+LOG = logging.getLogger(__name__)
+
+#: Vendors that have a trait of their own.
+_VENDORS = {'10de': 'nvidia', '102b': 'matrox', '8086': 'intel',
+            '1bd4': 'inspur', '10ee': 'xilinx', '19e5': 'huawei'}
+
+
+class PCIDriver(driver.GenericDriver):
+    """Offers PCI functions as ``[pci] device_spec`` selects them.
+
+    The configuration is read and checked once, before the first device is
+    looked at, and kept until the process ends (CFG-2, CFG-7).
+    """
+
+    def __init__(self):
+        self._configuration: survey.Configuration | None = None
+        self._announcer = safety.Announcer()
+        self._bad: dict[str, str] = {}
+
+    def init_host(self) -> None:
+        """Check the options of ``[pci]``; sends nothing.
+
+        :raises cyborg.common.exception.ConfigInvalid: an entry is wrong, or
+            managed mode is configured under a cap that forbids it (RPC-1).
+        """
+        survey.check_rpc_cap(CONF, self._config().spec)
+
+    def discover(self) -> list:
+        """The selected functions of this host, in the order of addresses.
+
+        :raises cyborg.common.exception.UnsafeDeviceRefused: a selected
+            device has a class that this driver can't clean (DSC-4).
+        :raises cyborg.accelerator.exceptions.HostDevicesUnreadable: sysfs
+            doesn't list the devices.
+        """
+        config = self._config()
+        found = survey.survey(config)
+        self._tell_faults(found.faults)
+        self._tell(found)
+        survey.check_classes(config.host, found)
+        LOG.debug('%d of %d PCI devices of host %s are offered',
+                  len(found.offered), len(found.verdicts), config.host)
+        return [_report(verdict) for verdict in found.offered]
+
+    def _config(self) -> survey.Configuration:
+        if self._configuration is None:
+            self._configuration = survey.configuration(CONF)
+            for note in self._configuration.spec.notes:
+                LOG.warning('[pci] device_spec of host %s: %s',
+                            CONF.host, note)
+        return self._configuration
+
+    def _tell_faults(self, faults) -> None:
+        """One line when a device becomes unreadable, one when it is back."""
+        bad = {fault.name: fault.reason for fault in faults}
+        for name, reason in bad.items():
+            if self._bad.get(name) != reason:
+                LOG.warning('PCI device %s of host %s cannot be read and '
+                            'counts as missing: %s', name, CONF.host, reason)
+        for name in self._bad.keys() - bad.keys():
+            LOG.info('PCI device %s of host %s is readable again, or gone '
+                     'altogether', name, CONF.host)
+        self._bad = bad
+
+    def _tell(self, found: survey.Survey) -> None:
+        """What an operator should know, once for each device (DSC-5..8)."""
+        first_time = self._announcer.first_time
+        for address in found.unused_exclusions:
+            if first_time('unused', address):
+                LOG.info('[pci] exclude_list of host %s names %s, and the '
+                         'host has no such device', CONF.host, address)
+        outcome = selection.Outcome.NOT_ADDRESSABLE
+        for verdict in found.having(outcome):
+            if first_time(outcome, verdict.device.address):
+                LOG.info('PCI device %s of host %s is not offered: neither '
+                         'libvirt nor Nova can address a PCI domain above '
+                         'ffff', verdict.device.address, CONF.host)
+        for verdict in found.offered:
+            address = verdict.device.address
+            if verdict.unsafe:
+                self._announcer.unsafe_device(
+                    LOG, survey.DRIVER, str(address))
+            for advice in verdict.advice:
+                if first_time('advice', address, advice):
+                    LOG.warning('PCI device %s of host %s is offered, but: '
+                                '%s', address, CONF.host, advice)
+
+
+def _report(verdict: selection.Verdict):
+    device = verdict.device
+    word = _VENDORS.get(device.vendor_id)
+    traits = [constants.OWNER_CYBORG]
+    if word is not None:
+        traits.append('CUSTOM_PCI_%s' % word.upper())
+    traits.append('CUSTOM_PCI_PRODUCT_ID_%s' % device.product_id.upper())
+    return records.pci_function(
+        device, kind=constants.DEVICE_PCI, model=device.product_id,
+        board={'product_id': device.product_id, 'controller': None},
+        vendor_board='miss_vb_info', resource_class=constants.PCI,
+        traits=traits, driver_name=(word or device.vendor_id).upper(),
+        handle=records.attach_info(device, verdict.managed,
+                                   verdict.stateful))

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the generic PCI driver makes of a host under a configuration.
+
+The driver and ``cyborg-pci`` both come through here: what the preview shows
+is what the agent does.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+
+from oslo_config import cfg
+
+from cyborg.accelerator import exceptions
+from cyborg.common import exception
+from cyborg.conductor import rpcapi
+from cyborg.pci import address as pci_address
+from cyborg.pci import classes
+from cyborg.pci import device_spec
+from cyborg.pci import exclusions
+from cyborg.pci import selection
+from cyborg.pci import sysfs
+from cyborg.pci import usage
+
+#: The driver's entry point; operators know it by this name.
+DRIVER = 'pci_driver'
+_MANAGED_MODE_NEEDS = '1.1'
+
+
+@dataclasses.dataclass(frozen=True)
+class Configuration:
+    """The options that decide, read and checked once (CFG-7)."""
+
+    host: str
+    sysfs_path: str
+    spec: device_spec.DeviceSpec
+    exclude: frozenset[pci_address.PciAddress]
+    allow_unsafe: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Survey:
+    """A verdict for each device, in the order of addresses."""
+
+    verdicts: tuple[selection.Verdict, ...]
+    faults: tuple[sysfs.Fault, ...]
+    unused_exclusions: tuple[pci_address.PciAddress, ...]
+
+    @property
+    def offered(self) -> list[selection.Verdict]:
+        return [verdict for verdict in self.verdicts if verdict.offered]
+
+    def having(self, outcome: selection.Outcome) -> list[selection.Verdict]:
+        return [verdict for verdict in self.verdicts
+                if verdict.outcome is outcome]
+
+
+def configuration(conf: cfg.ConfigOpts) -> Configuration:
+    """Read and check the options of a host.
+
+    :raises exception.PciConfigInvalidDeviceSpec: names every fault of every
+        entry.
+    :raises exception.PciConfigInvalidExcludeList: likewise.
+    """
+    return Configuration(
+        conf.host, conf.pci.sysfs_path, _device_spec(conf), _exclude(conf),
+        conf.workarounds.allow_unsafe_devices)
+
+
+def _device_spec(conf) -> device_spec.DeviceSpec:
+    try:
+        return device_spec.load(conf.pci.device_spec)
+    except device_spec.InvalidDeviceSpec as error:
+        raise exception.PciConfigInvalidDeviceSpec(
+            host=conf.host, reason=str(error)) from None
+
+
+def _exclude(conf) -> frozenset[pci_address.PciAddress]:
+    try:
+        return exclusions.load(conf.pci.exclude_list)
+    except exclusions.InvalidExcludeList as error:
+        errors = [exception.PciConfigInvalidExcludeList(
+            host=conf.host, position=fault.position, entry=fault.entry,
+            reason=fault.reason) for fault in error.faults]
+        if len(errors) == 1:
+            raise errors[0] from None
+        raise exception.PciConfigInvalidExcludeList(
+            '\n'.join(each.message for each in errors)) from None
+
+
+def check_rpc_cap(conf: cfg.ConfigOpts,
+                  spec: device_spec.DeviceSpec) -> None:
+    """Managed mode is reconciled over conductor RPC 1.1 (RPC-1).
+
+    Looks at the configured cap alone and sends nothing.
+
+    :raises exception.ManagedModeUnsupported: an entry sets ``managed``,
+        either way, and the cap is below 1.1.
+    :raises exception.UpgradeLevelInvalid: the cap is not usable.
+    """
+    if (spec.sets_managed
+            and not rpcapi.ConductorAPI().supports_object_indirection()):
+        raise exception.ManagedModeUnsupported(
+            host=conf.host, needed=_MANAGED_MODE_NEEDS,
+            cap=conf.upgrade_levels.conductor)
+
+
+def survey(config: Configuration) -> Survey:
+    """Look at the host now.
+
+    :raises exceptions.HostDevicesUnreadable: its devices can't be listed.
+    """
+    try:
+        host = sysfs.scan(config.sysfs_path)
+    except sysfs.SysfsUnreadable as error:
+        raise exceptions.HostDevicesUnreadable(
+            host=config.host, path=error.path,
+            reason=error.reason) from None
+    uses = usage.host_uses(config.sysfs_path) if config.spec.rules else None
+    return Survey(
+        selection.select(host.devices, config.spec.rules, config.exclude,
+                         config.allow_unsafe, uses),
+        host.faults,
+        tuple(selection.unused_exclusions(host.devices, config.exclude)))
+
+
+def check_classes(host: str, found: Survey) -> None:
+    """Refuse the host's report while a device of an excluded class is in it.
+
+    :raises exception.UnsafeDeviceRefused: names each such device (DSC-4).
+    """
+    refused = found.having(selection.Outcome.CLASS_REFUSED)
+    if len(refused) == 1:
+        device = refused[0].device
+        raise exception.UnsafeDeviceRefused(
+            address=str(device.address), host=host, driver=DRIVER,
+            pci_class=_class(device), class_name=device.class_name)
+    if refused:
+        raise exceptions.UnsafeDevicesRefused(
+            count=len(refused), host=host, driver=DRIVER,
+            devices=_list(refused), addresses=','.join(
+                str(verdict.device.address) for verdict in refused))
+
+
+def _list(verdicts: Sequence[selection.Verdict]) -> str:
+    return ', '.join('%s (class %s, %s)' % (
+        v.device.address, _class(v.device), v.device.class_name)
+        for v in verdicts)
+
+
+def _class(device: sysfs.PciDevice) -> str:
+    return '%04x' % classes.subclass(device.class_code)

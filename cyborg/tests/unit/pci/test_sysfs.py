@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import builtins
+import errno
+import os
+from unittest import mock
+
+from cyborg.pci import address
+from cyborg.pci import simulate
+from cyborg.pci import sysfs
+from cyborg.tests import base
+from cyborg.tests.fixtures import sysfs as sysfs_fixture
+
+A = address.PciAddress.parse
+ETHERNET = 0x020000
+
+
+class ScanTest(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.host = self.useFixture(sysfs_fixture.SysfsTree())
+        self.tree = self.host.tree
+
+    def add(self, where='0000:3b:00.0', **facts):
+        self.tree.add(where, 0x8086, 0x154c, ETHERNET, **facts)
+
+    def scan(self):
+        found = sysfs.scan(self.host.path)
+        return {str(d.address): d for d in found.devices}, found.faults
+
+    def only(self, **facts):
+        self.add(**facts)
+        devices, faults = self.scan()
+        self.assertEqual((), faults)
+        return devices['0000:3b:00.0']
+
+    def test_a_plain_device(self):
+        """DSC-1"""
+        device = self.only(driver='igb', module='igb', iommu_group=7,
+                           numa_node=1)
+        self.assertEqual(
+            ('8086', '154c', ETHERNET, 'igb', 'igb', '7', 1, 'PCI'),
+            (device.vendor_id, device.product_id, device.class_code,
+             device.driver, device.driver_module, device.iommu_group,
+             device.numa_node, device.kind))
+        self.assertEqual('Ethernet controller', device.class_name)
+
+    def test_pf_and_vfs_know_each_other(self):
+        """B21: a VF without network interface is a device like others."""
+        self.add(totalvfs=8)
+        for function in '12':
+            self.add('0000:3b:00.' + function, physfn='0000:3b:00.0')
+        devices, _faults = self.scan()
+        pf, vf = devices['0000:3b:00.0'], devices['0000:3b:00.1']
+        self.assertEqual((A('0000:3b:00.1'), A('0000:3b:00.2')), pf.virtfns)
+        self.assertEqual(('PF', 8), (pf.kind, pf.totalvfs))
+        self.assertEqual(('VF', A('0000:3b:00.0'), None),
+                         (vf.kind, vf.physfn, vf.totalvfs))
+
+    def test_a_pf_without_vfs_enabled(self):
+        self.assertEqual(('PF', ()), (
+            (d := self.only(totalvfs=8)).kind, d.virtfns))
+
+    def test_numa_node(self):
+        """B31, DSC-7: 0 is a node, anything odd is unknown."""
+        self.add(numa_node=0)
+        for text, expected in {
+                b'0\n': 0, b'1\n': 1, b'-1\n': None, b'': None,
+                b'one\n': None, b'\xff\xfe\n': None, b'1 2\n': None,
+                b'\xd9\xa3\n': None, b'9999999999999\n': None}.items():
+            self.tree.write('0000:3b:00.0', 'numa_node', text)
+            device = self.scan()[0]['0000:3b:00.0']
+            self.assertEqual(expected, device.numa_node, text)
+
+    def test_numa_node_absent(self):
+        self.assertIsNone(self.only(numa_node=None).numa_node)
+
+    def test_totalvfs_garbage_is_no_pf(self):
+        self.add(totalvfs=4)
+        for text in (b'junk', b'0', b'-4', b'\xff'):
+            self.tree.write('0000:3b:00.0', 'sriov_totalvfs', text)
+            self.assertFalse(self.scan()[0]['0000:3b:00.0'].sriov, text)
+
+    def test_ids_are_lower_case_whatever_is_read(self):
+        """B08"""
+        self.add()
+        self.tree.write('0000:3b:00.0', 'vendor', b'0X10DE\n')
+        self.tree.write('0000:3b:00.0', 'device', b'1EB8')
+        device = self.scan()[0]['0000:3b:00.0']
+        self.assertEqual(('10de', '1eb8'),
+                         (device.vendor_id, device.product_id))
+
+    def test_upper_case_name(self):
+        self.add('0000:3B:00.0')
+        self.assertEqual(['0000:3b:00.0'], list(self.scan()[0]))
+
+    def test_bad_attribute_names_the_device_and_spares_the_others(self):
+        """DSC-10"""
+        for name, data, reason in (
+                ('vendor', b'', "vendor holds ''"),
+                ('vendor', b'0xzz', "vendor holds '0xzz'"),
+                ('device', b'\xff\xfe\n', r"device holds '\\xff\\xfe'"),
+                ('class', b'0x1234567', "class holds '0x1234567'"),
+                ('class', b'-1', "class holds '-1'")):
+            host = self.useFixture(sysfs_fixture.SysfsTree())
+            for where in ('0000:3b:00.0', '0000:3c:00.0'):
+                host.tree.add(where, 0x8086, 0x154c, ETHERNET)
+            host.tree.write('0000:3b:00.0', name, data)
+            found = sysfs.scan(host.path)
+            self.assertEqual([A('0000:3c:00.0')],
+                             [d.address for d in found.devices])
+            self.assertEqual((sysfs.Fault('0000:3b:00.0', reason),),
+                             found.faults)
+            self.assertEqual(A('0000:3b:00.0'), found.faults[0].address)
+
+    def test_missing_attribute(self):
+        self.add()
+        os.unlink(os.path.join(
+            self.host.path, 'bus/pci/devices/0000:3b:00.0/class'))
+        self.assertEqual(
+            (sysfs.Fault('0000:3b:00.0', 'class: No such file or directory'),
+             ), self.scan()[1])
+
+    def test_dangling_entry(self):
+        self.add()
+        os.symlink('../../../devices/gone', os.path.join(
+            self.host.path, 'bus/pci/devices/0000:3c:00.0'))
+        devices, faults = self.scan()
+        self.assertEqual(['0000:3b:00.0'], list(devices))
+        self.assertEqual((sysfs.Fault(
+            '0000:3c:00.0', 'it vanished while it was read'),), faults)
+
+    def test_vanishing_during_the_read(self):
+        """DSC-10: the kernel answers ENODEV once a device is unplugged."""
+        self.add()
+        self.add('0000:3c:00.0')
+        real = os.read
+
+        def read(descriptor, size):
+            path = os.readlink('/proc/self/fd/%d' % descriptor)
+            if path.endswith('0000:3b:00.0/class'):
+                raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+            return real(descriptor, size)
+
+        with mock.patch.object(os, 'read', read):
+            devices, faults = self.scan()
+        self.assertEqual(['0000:3c:00.0'], list(devices))
+        self.assertEqual('class: No such device', faults[0].reason)
+
+    def test_names_that_are_no_addresses(self):
+        self.add()
+        root = os.path.join(self.host.path, 'bus/pci/devices')
+        os.mkdir(os.path.join(root, 'garbage'))
+        os.mkdir(os.path.join(os.fsencode(root), b'\xff\xfe'))
+        devices, faults = self.scan()
+        self.assertEqual(['0000:3b:00.0'], list(devices))
+        self.assertEqual([r'\xff\xfe', 'garbage'],
+                         sorted(fault.name for fault in faults))
+        self.assertEqual([None, None], [fault.address for fault in faults])
+
+    def test_physfn_that_is_no_function(self):
+        self.add()
+        place = os.path.join(self.host.path, 'bus/pci/devices/0000:3b:00.0')
+        os.symlink('../garbage', os.path.join(place, 'physfn'))
+        self.assertIn("physfn: 'garbage' is no PCI address",
+                      self.scan()[1][0].reason)
+
+    def test_one_function_under_two_names(self):
+        """B39"""
+        self.add('0000:3b:00.0')
+        self.add('0000:3B:00.0')
+        devices, faults = self.scan()
+        self.assertEqual(1, len(devices))
+        self.assertEqual('another entry has the same address',
+                         faults[0].reason)
+
+    def test_no_list_is_an_error_and_not_an_empty_host(self):
+        """MIS-7"""
+        error = self.assertRaises(
+            sysfs.SysfsUnreadable, sysfs.scan, self.host.path + '/nowhere')
+        self.assertEqual(
+            'PCI devices cannot be listed in %s/nowhere/bus/pci/devices: No '
+            'such file or directory. Check [pci] sysfs_path.'
+            % self.host.path, str(error))
+
+    def test_vfio(self):
+        """B26: a variant driver counts, a host driver doesn't."""
+        self.tree.depend('vfio', 'vfio_pci_core')
+        self.tree.depend('vfio_pci_core', 'mlx5_vfio_pci')
+        self.add('0000:3b:00.0', driver='vfio-pci', module='vfio_pci')
+        self.add('0000:3b:00.1', driver='mlx5_vfio_pci',
+                 module='mlx5_vfio_pci')
+        self.add('0000:3b:00.2', driver='igb', module='igb')
+        self.add('0000:3b:00.3')
+        self.add('0000:3b:00.4', driver='nvidia', module='nvidia')
+        os.makedirs(os.path.join(
+            self.host.path, 'bus/pci/devices/0000:3b:00.4/vfio-dev/vfio0'))
+        devices, _faults = self.scan()
+        self.assertEqual(
+            [True, True, False, False, True],
+            [devices['0000:3b:00.%d' % n].vfio for n in range(5)])
+
+    def test_network_interfaces(self):
+        self.add()
+        self.tree.net('0000:3b:00.0', 'ens1f0')
+        self.assertEqual(('ens1f0',),
+                         self.scan()[0]['0000:3b:00.0'].net_names)
+
+    def test_upstream_bridges(self):
+        self.tree.add('0000:3a:00.0', 0x1b36, 0xc, 0x060400)
+        self.add(parent='0000:3a:00.0')
+        devices, _faults = self.scan()
+        self.assertEqual((A('0000:3a:00.0'),),
+                         devices['0000:3b:00.0'].upstream)
+        self.assertEqual((), devices['0000:3a:00.0'].upstream)
+
+    def test_each_attribute_is_opened_once_and_nothing_is_written(self):
+        """PERF-1, B18"""
+        self.add(totalvfs=2)
+        self.add('0000:3b:00.1', physfn='0000:3b:00.0')
+        opened, real = [], os.open
+
+        def record(path, flags, *args, **kwargs):
+            self.assertEqual(0, flags & (os.O_WRONLY | os.O_RDWR))
+            opened.append(os.fspath(path))
+            return real(path, flags, *args, **kwargs)
+
+        with mock.patch.object(os, 'open', record), mock.patch.object(
+                builtins, 'open', side_effect=AssertionError):
+            sysfs.scan(self.host.path)
+        self.assertEqual(sorted(set(opened)), sorted(opened))
+        self.assertIn('0000:3b:00.1/vendor', ' '.join(opened))
+
+
+class CapturedHostTest(base.TestCase):
+    """Attributes as real hosts show them."""
+
+    def scan(self, name):
+        host = self.useFixture(sysfs_fixture.SysfsTree(name))
+        return sysfs.scan(host.path), sysfs_fixture.captured(name)
+
+    def test_every_capture(self):
+        for name in ('no-iommu', 'sriov-off', 'sriov-on', 'nvme-vf-on-vfio'):
+            found, facts = self.scan(name)
+            self.assertEqual((), found.faults)
+            self.assertEqual(len(facts), len(found.devices))
+            for device, fact in zip(found.devices, facts, strict=True):
+                node = int(fact['numa_node'])
+                self.assertEqual(
+                    (fact['address'], int(fact['vendor'], 16),
+                     int(fact['device'], 16), int(fact['class'], 16),
+                     fact.get('driver'), fact.get('iommu_group'),
+                     node if node >= 0 else None, fact.get('physfn'),
+                     fact.get('virtfn', [])),
+                    (str(device.address), int(device.vendor_id, 16),
+                     int(device.product_id, 16), device.class_code,
+                     device.driver, device.iommu_group, device.numa_node,
+                     str(device.physfn) if device.physfn else None,
+                     [str(vf) for vf in device.virtfns]))
+
+    def test_vfs_share_the_port_of_their_pf(self):
+        found, _facts = self.scan('sriov-on')
+        devices = {str(d.address): d for d in found.devices}
+        self.assertEqual((A('0000:20:00.0'),),
+                         devices['0000:21:10.2'].upstream)
+
+
+class SimulatedHostTest(base.TestCase):
+
+    def test_the_host_of_simulate(self):
+        """BASE-3: PFs, VFs, NUMA nodes, an NVMe and a NIC."""
+        path = os.path.join(self.temp_dir(), 'sys')
+        simulate.build(path)
+        found = sysfs.scan(path)
+        self.assertEqual((), found.faults)
+        kinds = [d.kind for d in found.devices]
+        self.assertEqual((1, 4), (kinds.count('PF'), kinds.count('VF')))
+        self.assertEqual({None, 0, 1}, {d.numa_node for d in found.devices})
+        names = {d.class_name for d in found.devices}
+        self.assertTrue({'Ethernet controller', 'Processing accelerators',
+                         'Non-Volatile memory controller'} <= names)
+
+    def test_unplugging(self):
+        path = os.path.join(self.temp_dir(), 'sys')
+        tree = simulate.build(path)
+        before = len(sysfs.scan(path).devices)
+        tree.remove('0000:41:00.0')
+        found = sysfs.scan(path)
+        self.assertEqual((before - 1, ()), (len(found.devices), found.faults))
