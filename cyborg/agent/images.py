@@ -69,7 +69,9 @@ def _images(context):
     if sdk.has_credentials(GROUP):
         auth = ks_loading.load_auth_from_conf_options(CONF, GROUP)
     else:
-        auth = token_endpoint.Token(_endpoint(context), context.auth_token)
+        # This plugin looks for no versions: the one we want is named.
+        auth = token_endpoint.Token(
+            _version_2(_endpoint(context)), context.auth_token)
     session = ks_loading.load_session_from_conf_options(
         CONF, GROUP, auth=auth)
     region = cloud_region.from_conf(
@@ -93,6 +95,11 @@ def _endpoint(context) -> str:
     raise exception.GlanceConnectionFailed(
         server=SERVICE_TYPE, reason='neither [glance] nor the catalog of the '
         'request names an endpoint')
+
+
+def _version_2(endpoint: str) -> str:
+    endpoint = endpoint.rstrip('/')
+    return endpoint if endpoint.endswith('/v2') else endpoint + '/v2'
 
 
 def _refusal(image_id, error):

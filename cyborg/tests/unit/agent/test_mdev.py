@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import errno
+import os
+import uuid
+
+import fixtures
+
+from cyborg.agent import manager
+from cyborg.common import exception
+from cyborg import privsep
+from cyborg.tests import base
+
+PARENT = '0000:3b:00.0'
+
+
+class TestMdev(base.TestCase):
+    """Contract, rpc.md: create_vgpu_mdev and remove_vgpu_mdev."""
+
+    def setUp(self):
+        super().setUp()
+        self.sysfs = self.temp_dir()
+        self.conf.set('pci', sysfs_path=self.sysfs)
+        privsep.sys_admin_pctxt.set_client_mode(False)
+        self.addCleanup(privsep.sys_admin_pctxt.set_client_mode, True)
+        self.create_file = self._file(
+            'class/mdev_bus', PARENT, 'mdev_supported_types', 'nvidia-35',
+            'create')
+        self.uuid = str(uuid.uuid4())
+        self.manager = manager.AgentManager([])
+
+    def _file(self, *parts):
+        path = os.path.join(self.sysfs, *parts)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, 'w').close()
+        return path
+
+    def create(self, address=PARENT, kind='nvidia-35', handle=None):
+        self.manager.create_vgpu_mdev(self.context, address, kind,
+                                      handle or self.uuid)
+
+    def remove(self, handle=None):
+        self.manager.remove_vgpu_mdev(self.context, PARENT, 'nvidia-35',
+                                      handle or self.uuid)
+
+    def read(self, path):
+        with open(path) as stream:
+            return stream.read()
+
+    def test_create(self):
+        self.create(PARENT.upper())
+        self.assertEqual(self.uuid, self.read(self.create_file))
+
+    def test_create_again_after_a_lost_answer(self):
+        """B55"""
+        self._file('bus/mdev/devices', self.uuid, 'remove')
+        self.create()
+        self.assertEqual('', self.read(self.create_file))
+
+    def test_unknown_type_names_those_on_offer(self):
+        error = self.assertRaises(exception.InvalidVGPUType, self.create,
+                                  kind='nvidia-99')
+        self.assertIn('nvidia-99 (of 0000:3b:00.0 on host compute-1, which '
+                      'offers: nvidia-35)', error.message)
+
+    def test_device_without_types(self):
+        error = self.assertRaises(exception.InvalidVGPUType, self.create,
+                                  address='0000:3b:00.1')
+        self.assertIn('which offers: none', error.message)
+
+    def test_arguments_cannot_leave_sysfs(self):
+        self.assertRaises(exception.PciDeviceWrongAddressFormat, self.create,
+                          address='../../etc')
+        self.assertRaises(exception.InvalidUUID, self.create, handle='../x')
+        self.assertRaises(exception.InvalidVGPUType, self.create,
+                          kind='../../x')
+        self.assertRaises(exception.InvalidUUID, self.remove, handle='../x')
+
+    def test_privileged_side_trusts_nobody(self):
+        from cyborg.privsep import mdev
+        for arguments in (('../..', 'nvidia-35', self.uuid),
+                          (PARENT, '..', self.uuid),
+                          (PARENT, 'nvidia-35', 'x')):
+            self.assertRaises(ValueError, mdev.create, self.sysfs, *arguments)
+        self.assertRaises(ValueError, mdev.remove, self.sysfs, '..')
+
+    def test_refusals_of_the_kernel(self):
+        for number, text in ((errno.ENOSPC, 'no instance of that type is'),
+                             (errno.EBUSY, 'it is in use'),
+                             (errno.EIO, 'Input/output error')):
+            with fixtures.MonkeyPatch('os.write', _refusing(number)):
+                error = self.assertRaises(exception.MdevFailed, self.create)
+            self.assertIn('Mediated device %s (create, parent 0000:3b:00.0 '
+                          'of host compute-1): %s' % (self.uuid, text),
+                          error.message)
+
+    def test_remove(self):
+        path = self._file('bus/mdev/devices', self.uuid, 'remove')
+        self.remove(self.uuid.upper())
+        self.assertEqual('1', self.read(path))
+
+    def test_remove_what_is_gone(self):
+        """B55"""
+        self.remove()
+
+    def test_remove_refused(self):
+        self._file('bus/mdev/devices', self.uuid, 'remove')
+        with fixtures.MonkeyPatch('os.write', _refusing(errno.EBUSY)):
+            error = self.assertRaises(exception.MdevFailed, self.remove)
+        self.assertIn('(remove, parent 0000:3b:00.0 of host compute-1): it '
+                      'is in use', error.message)
+
+
+def _refusing(number):
+    def write(*args):
+        raise OSError(number, os.strerror(number))
+    return write
