@@ -21,9 +21,13 @@ from typing import TypeVar
 
 from oslo_db import api as oslo_db_api
 from oslo_db import exception as db_exc
+from oslo_db import options as db_options
 from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 from sqlalchemy import orm
+
+from cyborg.common import paths
+from cyborg.conf import CONF
 
 _F = TypeVar('_F', bound=Callable)
 
@@ -31,6 +35,9 @@ _F = TypeVar('_F', bound=Callable)
 MAX_RETRIES = 10
 # Milliseconds a SQLite statement waits for another connection's lock.
 _SQLITE_BUSY_TIMEOUT = 30000
+
+db_options.set_defaults(
+    CONF, connection='sqlite:///' + paths.state_path_def('cyborg.sqlite'))
 
 _writing = contextvars.ContextVar('cyborg_db_writing', default=False)
 

@@ -63,21 +63,19 @@ def update(context, uuid: str, values: dict[str, Any]) -> None:
 def fill_in_state(context, limit: int | None = None) -> tuple[int, int]:
     """Give ``device_state`` to rows from before the column existed.
 
-    A device any of whose handles is in use, or any of whose deployables is
-    named by an ARQ, becomes ``allocated``; the others ``available``.
+    A device with an allocated handle becomes ``allocated``, the others
+    ``available``.
 
     :param limit: most rows to look at.
     :returns: rows without a state that were found, rows that were changed.
     """
     device = models.Device
-    taken = sa.or_(
-        sa.exists().where(
-            models.Deployable.device_id == device.id,
-            models.AttachHandle.deployable_id == models.Deployable.id,
-            models.AttachHandle.in_use == sa.true()),
-        sa.exists().where(
-            models.Deployable.device_id == device.id,
-            models.ExtARQ.deployable_id == models.Deployable.id))
+    handle = models.AttachHandle
+    taken = sa.exists().where(
+        models.Deployable.device_id == device.id,
+        handle.deployable_id == models.Deployable.id,
+        sa.or_(handle.in_use == sa.true(),
+               sa.exists().where(models.ExtARQ.attach_handle_id == handle.id)))
     with api.writer(context) as session:
         rows = session.execute(
             sa.select(device.id, taken).where(device.device_state.is_(None))
