@@ -13,7 +13,8 @@ A function that starts a transaction and may be repeated as a whole carries
 ``retry_on_deadlock``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import contextvars
 import functools

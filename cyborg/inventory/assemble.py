@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the rows of a host's tables together to one nested value."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+from typing import Protocol
 
 from cyborg.inventory import values
 

@@ -15,7 +15,8 @@ in this process otherwise. Who turns it on:
 The innermost block wins, then ``enable``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import contextvars
 import functools

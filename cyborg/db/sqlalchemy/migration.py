@@ -4,7 +4,8 @@
 Registered as ``sqlalchemy`` under ``cyborg.database.migration_backend``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from collections.abc import Iterator
 import contextlib
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices, device profiles and accelerator requests replace the first tables."""
+"""Devices, profiles and accelerator requests replace the first tables."""
 
 from alembic import op
 import sqlalchemy as sa
