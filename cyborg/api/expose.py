@@ -16,6 +16,7 @@ import pecan
 import wsme
 import wsme.exc
 from wsme.rest import args as wsme_args
+from wsme.rest import xml as restxml
 import wsme.types
 
 from cyborg.api import faults
@@ -76,6 +77,10 @@ def _arguments(definition, args, kwargs) -> tuple[list, dict]:
     :raises wsme.exc.ClientSideError: they do not fit the method.
     """
     request = pecan.request
+    if request.body and request.content_type in restxml.accept_content_types:
+        # WSME would read it as well.
+        raise wsme.exc.ClientSideError(
+            _('Unknown mimetype: %s') % request.content_type, 415)
     try:
         args, kwargs = wsme_args.get_args(
             definition, args, kwargs, request.params, None, request.body,

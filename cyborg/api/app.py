@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the WSGI application together."""
+
+import logging
+import os
+import sys
+
+from paste import deploy
+import pecan
+
+from cyborg.api import hooks
+from cyborg.api import services
+from cyborg.api.middleware import errors
+from cyborg.common import config
+from cyborg.common import exception
+from cyborg.common.i18n import _
+from cyborg.common import rpc
+from cyborg.conf import CONF
+from cyborg import objects
+
+LOG = logging.getLogger(__name__)
+
+
+def make_app(provided: services.Services | None = None):
+    """The application without any middleware that knows callers.
+
+    :param provided: what the controllers work with; made from the
+        configuration when left out.
+    """
+    objects.register_all()
+    return pecan.make_app(
+        'cyborg.api.controllers.root.RootController',
+        hooks=[hooks.ReadableHook(), hooks.ContextHook(),
+               hooks.ServicesHook(provided or services.Services.from_conf())],
+        debug=False,
+        wrap_app=errors.ErrorBody)
+
+
+def app_factory(global_config: dict, **local_conf):
+    """For PasteDeploy: ``paste.app_factory = cyborg.api.app:app_factory``."""
+    rpc.init()
+    return make_app()
+
+
+def paste_file() -> str:
+    """Path of the file that describes the pipeline.
+
+    Looked for in the configuration directories, then where pip puts the
+    files that come with the package.
+
+    :raises exception.ConfigInvalid: there is no such file.
+    """
+    name = CONF.api.api_paste_config
+    installed = os.path.join(sys.prefix, 'etc', 'cyborg', name)
+    for path in (CONF.find_file(name), installed):
+        if path and os.path.isfile(path):
+            return os.path.abspath(path)
+    raise exception.ConfigInvalid(
+        error_msg=_('[api] api_paste_config is %(name)s, which is neither in '
+                    'a configuration directory nor %(installed)s.')
+        % {'name': name, 'installed': installed})
+
+
+def load_app():
+    """The application with the pipeline of ``[api] api_paste_config``.
+
+    :raises exception.ConfigInvalid: the file is missing.
+    """
+    config.set_api_defaults()
+    path = paste_file()
+    LOG.info('The API\'s pipeline is that of %s.', path)
+    return deploy.loadapp('config:' + path, name='main')

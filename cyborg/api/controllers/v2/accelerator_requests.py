@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/v2/accelerator_requests"""
+
+import wsme.types
+
+from cyborg.api import expose
+from cyborg.api import requests
+from cyborg.api import services
+from cyborg.api.controllers import base
+from cyborg.api.schemas import accelerator_requests as schema
+from cyborg.api.views import accelerator_requests as views
+from cyborg.common import constants
+from cyborg.common import exception
+from cyborg.common.i18n import _
+from cyborg import objects
+
+
+class AcceleratorRequests(base.ResourceController):
+
+    @expose.expose(expose.JSON, body=expose.JSON, status=201)
+    def post(self, req):
+        services.authorize_owner('cyborg:arq:create')
+        created = requests.create(services.context(),
+                                  services.get().conductor,
+                                  schema.parse_create(req))
+        return _listing(created)
+
+    @expose.expose(expose.UUID)
+    def get_one(self, uuid):
+        services.authorize_owner('cyborg:arq:get_one')
+        request = objects.ExtARQ.get(services.context(), uuid)
+        return views.single(request.arq, services.version(),
+                            services.base_url())
+
+    @expose.expose(wsme.types.text, expose.UUID)
+    def get_all(self, bind_state=None, instance=None):
+        """:param bind_state: ``resolved`` leaves out requests whose bind is
+            not over; together with ``instance`` one such request gives 423.
+        """
+        services.authorize_owner('cyborg:arq:get_all')
+        schema.check_bind_state(bind_state)
+        # One statement answers both questions, so that nothing can be bound
+        # between two.
+        found = objects.ExtARQ.list(services.context(),
+                                    instance_uuid=instance)
+        if not bind_state:
+            return _listing(found)
+        resolved = [request for request in found
+                    if request.arq.state in constants.ARQ_RESOLVED_STATES]
+        if instance is not None and len(resolved) != len(found):
+            return expose.Reply(None, 423)
+        return _listing(resolved)
+
+    @expose.expose(wsme.types.text, expose.UUID, status=204)
+    def delete(self, arqs=None, instance=None):
+        """:param arqs: UUIDs with commas between"""
+        services.authorize_owner('cyborg:arq:delete')
+        if bool(arqs) == bool(instance):
+            raise exception.InvalidParameterValue(
+                err=_('Give either arqs, a list of UUIDs, or instance, one '
+                      'UUID.'))
+        if instance:
+            services.require_service_token()
+            services.get().conductor.arq_delete_by_instance_uuid(
+                services.context(), instance)
+            return
+        uuids = schema.parse_uuids(arqs)
+        requests.check_deletable(services.context(), uuids,
+                                 services.has_service_token())
+        services.get().conductor.arq_delete_by_uuid(services.context(),
+                                                    ','.join(uuids))
+
+    @expose.expose(expose.JSON, body=expose.JSON, status=202)
+    def patch(self, patch_list):
+        services.authorize_owner('cyborg:arq:update')
+        patches = schema.parse_patch(patch_list, services.version())
+        if (any(patch.names_owner for patch in patches)
+                and not services.context().is_admin):
+            raise exception.PolicyNotAuthorized(resource='cyborg:arq:update')
+        services.require_service_token()
+        requests.apply(services.context(), services.get().conductor, patches)
+
+
+def _listing(found) -> dict:
+    return views.listing([request.arq for request in found],
+                         services.version(), services.base_url())

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/v2/attributes"""
+
+import wsme.types
+
+from cyborg.api import expose
+from cyborg.api import schemas
+from cyborg.api import services
+from cyborg.api.controllers import base
+from cyborg.api.schemas import attributes as schema
+from cyborg.api.views import attributes as views
+from cyborg import objects
+
+_ID = wsme.types.IntegerType(minimum=-schemas.MAX_INTEGER - 1,
+                             maximum=schemas.MAX_INTEGER)
+
+
+class Attributes(base.ResourceController):
+
+    @expose.expose(expose.UUID)
+    def get_one(self, uuid):
+        services.authorize('cyborg:attribute:get_one')
+        attribute = objects.Attribute.get(services.context(), uuid)
+        return views.single(attribute, services.base_url())
+
+    @expose.expose(_ID, wsme.types.text)
+    def get_all(self, deployable_id=None, key=None):
+        """Zero and an empty text filter nothing, as they always have."""
+        services.authorize('cyborg:attribute:get_all')
+        attributes = objects.Attribute.list(
+            services.context(), deployable_id=deployable_id or None,
+            key=key or None)
+        return views.listing(attributes, services.base_url())
+
+    @expose.expose(expose.JSON, body=expose.JSON, status=201)
+    def post(self, req_attr):
+        services.authorize('cyborg:attribute:create')
+        wanted = schema.parse_create(req_attr)
+        attribute = objects.Attribute(
+            services.context(), deployable_id=wanted.deployable_id,
+            key=wanted.key, value=wanted.value)
+        if wanted.uuid is not None:
+            attribute.uuid = wanted.uuid
+        attribute.create()
+        return views.single(attribute, services.base_url())
+
+    @expose.expose(wsme.types.text, status=204)
+    def delete(self, uuid):
+        services.authorize('cyborg:attribute:delete')
+        objects.Attribute.get(services.context(), uuid).destroy()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/v2/device_profiles"""
+
+import wsme.types
+
+from cyborg.api import expose
+from cyborg.api import microversions
+from cyborg.api import services
+from cyborg.api.controllers import base
+from cyborg.api.schemas import device_profiles as schema
+from cyborg.api import schemas
+from cyborg.api.views import device_profiles as views
+from cyborg.common import exception
+from cyborg.common.i18n import _
+from cyborg import objects
+
+
+class DeviceProfiles(base.ResourceController):
+
+    @expose.expose(expose.JSON, body=expose.JSON, status=201)
+    def post(self, req_devprof_list):
+        services.authorize('cyborg:device_profile:create')
+        wanted = schema.parse_create(req_devprof_list)
+        profile = objects.DeviceProfile(
+            services.context(), name=wanted.name, groups=list(wanted.groups))
+        if wanted.description is not None:
+            profile.description = wanted.description
+        if wanted.uuid is not None:
+            profile.uuid = wanted.uuid
+        stored = services.get().conductor.device_profile_create(
+            services.context(), profile)
+        return views.item(stored, services.base_url())
+
+    @expose.expose(wsme.types.text)
+    def get_all(self, name=None):
+        """:param name: names with commas between; an empty one matches none"""
+        services.authorize('cyborg:device_profile:get_all')
+        names = None if name is None else name.split(',')
+        profiles = objects.DeviceProfile.list(services.context(), names=names)
+        return views.listing(profiles, services.base_url())
+
+    @expose.expose(wsme.types.text)
+    def get_one(self, dp_uuid_or_name):
+        services.authorize('cyborg:device_profile:get_one')
+        if (not schemas.is_uuid(dp_uuid_or_name)
+                and services.version() < microversions.PROFILE_BY_NAME):
+            raise exception.NotAcceptable(
+                _('A device profile can be shown by its name from version '
+                  '%s on.') % microversions.PROFILE_BY_NAME)
+        return views.single(_find(dp_uuid_or_name), services.base_url())
+
+    @expose.expose(wsme.types.text, status=204)
+    def delete(self, value):
+        """:param value: names or UUIDs with commas between"""
+        services.authorize('cyborg:device_profile:delete')
+        for uuid_or_name in value.split(','):
+            services.get().conductor.device_profile_delete(
+                services.context(), _find(uuid_or_name))
+
+
+def _find(uuid_or_name: str):
+    """:raises exception.ResourceNotFound: no such profile."""
+    context = services.context()
+    if schemas.is_uuid(uuid_or_name):
+        return objects.DeviceProfile.get_by_uuid(context, uuid_or_name)
+    return objects.DeviceProfile.get_by_name(context, uuid_or_name)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/v2/devices"""
+
+import wsme.types
+
+from cyborg.api import availability
+from cyborg.api import expose
+from cyborg.api import services
+from cyborg.api.controllers import base
+from cyborg.api.schemas import filters as filter_schema
+from cyborg.api.views import devices as views
+from cyborg import objects
+
+_SORTABLE = ('created_at', 'hostname', 'id', 'model', 'status', 'type',
+             'updated_at', 'uuid', 'vendor')
+
+
+class Devices(base.ResourceController):
+
+    _custom_actions = {'enable': ['POST'], 'disable': ['POST']}
+
+    @expose.expose(wsme.types.text)
+    def get_one(self, uuid):
+        services.authorize('cyborg:device:get_one')
+        device = objects.Device.get(services.context(), uuid)
+        return views.single(device, services.version(), services.base_url())
+
+    @expose.expose(wsme.types.text, wsme.types.text, wsme.types.text,
+                   wsme.types.ArrayType(filter_schema.Filter))
+    def get_all(self, type=None, vendor=None, hostname=None, filters=None):
+        services.authorize('cyborg:device:get_all')
+        listing = filter_schema.parse(filters, _SORTABLE)
+        devices = objects.Device.list(
+            services.context(), type=type or None, vendor=vendor or None,
+            hostname=hostname or None, limit=listing.limit,
+            sort_key=listing.sort_key,
+            sort_dir=listing.sort_dir or ('desc' if listing.given else None))
+        return views.listing(devices, services.version(), services.base_url())
+
+    @expose.expose(wsme.types.text, status=204)
+    def disable(self, uuid):
+        """Keep new work away from the device; what runs on it stays."""
+        services.authorize('cyborg:device:disable')
+        availability.disable(services.context(), services.get().placement,
+                             uuid)
+
+    @expose.expose(wsme.types.text, status=204)
+    def enable(self, uuid):
+        services.authorize('cyborg:device:enable')
+        availability.enable(services.context(), services.get().placement,
+                            uuid)

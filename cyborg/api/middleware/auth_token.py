@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validates tokens with Keystone, but for the version documents."""
+
+import re
+
+from keystonemiddleware import auth_token
+
+from cyborg.common.i18n import _
+from cyborg.common import exception
+from cyborg.conf import CONF
+
+# Headers that say who the caller is; whoever is let through without a token
+# must not bring any.
+_IDENTITY = re.compile(
+    'HTTP_(X_(SERVICE_)?(AUTH_TOKEN|CATALOG|DOMAIN|IDENTITY|PROJECT|ROLE|'
+    'TENANT|TOKEN|USER|IS_ADMIN).*|X_SERVICE_.*|OPENSTACK_SYSTEM_SCOPE)')
+
+
+class AuthTokenMiddleware(auth_token.AuthProtocol):
+    """keystonemiddleware with routes that need no token.
+
+    :param public_routes: regular expressions of whole paths; an extension
+        such as ``.json`` and slashes at the end are allowed after each.
+    :raises exception.ConfigInvalid: a route is no regular expression.
+    """
+
+    def __init__(self, app, conf: dict, public_routes: tuple[str, ...] = ()):
+        self._unchecked = app
+        try:
+            self._public = [
+                re.compile(r'%s(\.[a-z]+)?/*\Z' % route.rstrip('/'))
+                for route in public_routes]
+        except re.error as error:
+            raise exception.ConfigInvalid(
+                error_msg=_('acl_public_routes of the API\'s pipeline: %s')
+                % error) from error
+        super().__init__(app, conf)
+
+    def __call__(self, environ, start_response):
+        path = environ.get('PATH_INFO') or '/'
+        if any(route.match(path) for route in self._public):
+            environ = {name: value for name, value in environ.items()
+                       if not _IDENTITY.fullmatch(name)}
+            environ['is_public_api'] = True
+            return self._unchecked(environ, start_response)
+        return super().__call__(environ, start_response)
+
+    @classmethod
+    def factory(cls, global_config: dict, **local_conf):
+        """For PasteDeploy; ``acl_public_routes`` has commas between."""
+        routes = tuple(route.strip() for route in local_conf.get(
+            'acl_public_routes', '').split(',') if route.strip())
+        # The options are those of this process, wherever they come from.
+        conf = {'oslo_config_config': CONF, **global_config, **local_conf}
+
+        def filter_(app):
+            return cls(app, conf, routes)
+        return filter_

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the API does with accelerator requests beyond reading them."""
+
+from collections.abc import Iterable
+
+from cyborg.api import schemas
+from cyborg.api.schemas import accelerator_requests as arq_schema
+from cyborg.api.schemas import device_profiles as profile_schema
+from cyborg.common import constants
+from cyborg.common import exception
+from cyborg.common.i18n import _
+from cyborg import objects
+
+
+def create(context, conductor, profile_name: str) -> list:
+    """Create all requests that a device profile asks for.
+
+    :returns: ``ExtARQ`` objects as stored
+    :raises exception.ResourceNotFound: no such profile.
+    :raises exception.InvalidResourceAmount: the profile holds an amount
+        that is no whole number.
+    """
+    # Rendered and compared as a UUID by clients of every release.
+    if context.project_id and not schemas.is_uuid(context.project_id):
+        raise exception.InvalidParameterValue(
+            err=_('The id of the project, %s, is no UUID, so it can own no '
+                  'accelerator request.') % context.project_id[:100])
+    profile = objects.DeviceProfile.get_by_name(context, profile_name)
+    created = []
+    for group_index in profile_schema.arq_groups(profile.groups):
+        arq = objects.ARQ(
+            context, device_profile_name=profile.name,
+            device_profile_group_id=group_index,
+            state=constants.ARQ_INITIAL, project_id=context.project_id)
+        created.append(conductor.arq_create(
+            context, objects.ExtARQ(context, arq=arq, substate='Initial'),
+            profile.id))
+    return created
+
+
+def check_deletable(context, uuids: Iterable[str],
+                    by_service: bool) -> None:
+    """Look at all of the requests before the first is deleted.
+
+    :raises exception.ResourceNotFound: one is not there, or not visible.
+    :raises exception.ARQBoundToInstance: one belongs to an instance, and the
+        caller is no service.
+    """
+    found = {request.arq.uuid: request.arq
+             for request in objects.ExtARQ.list(context, uuids=uuids)}
+    for uuid in uuids:
+        _check_found(found, uuid)
+        if found[uuid].instance_uuid and not by_service:
+            raise exception.ARQBoundToInstance(
+                arq=uuid, instance=found[uuid].instance_uuid)
+
+
+def _check_found(found, uuid: str) -> None:
+    if uuid not in found:
+        raise exception.ResourceNotFound(
+            resource='ExtArq', msg='with uuid=%s' % uuid[:100])
+
+
+def apply(context, conductor,
+          patches: tuple[arq_schema.ArqPatch, ...]) -> None:
+    """Bind or unbind, after a look at every request of the patch.
+
+    :raises exception.ResourceNotFound: a request is not there, or not
+        visible.
+    :raises exception.ARQBadState: a request cannot be bound in its state.
+    :raises exception.PatchError: the instance has other requests already.
+    """
+    found = {request.arq.uuid: request.arq for request in objects.ExtARQ.list(
+        context, uuids=[patch.uuid for patch in patches])}
+    for patch in patches:
+        _check_found(found, patch.uuid)
+    binding = [patch for patch in patches if patch.bind]
+    for patch in binding:
+        _check_bindable(found[patch.uuid])
+    if binding:
+        _check_instance_is_free(context, binding[0].instance_uuid)
+    conductor.arq_apply_patch(
+        context, {patch.uuid: list(patch.operations) for patch in patches},
+        {patch.uuid: _fields(patch, found[patch.uuid]) for patch in patches})
+
+
+def _check_bindable(arq) -> None:
+    expected = constants.ARQ_STATES_TRANSFORM_MATRIX[
+        constants.ARQ_BIND_STARTED]
+    if arq.state not in expected:
+        raise exception.ARQBadState(uuid=arq.uuid, state=arq.state,
+                                    expected=', '.join(expected))
+
+
+def _check_instance_is_free(context, instance_uuid: str) -> None:
+    if objects.ExtARQ.list(context, instance_uuid=instance_uuid):
+        raise exception.PatchError(
+            reason=_('instance %s has accelerator requests already, and no '
+                     'more can be bound to it.') % instance_uuid)
+
+
+def _fields(patch: arq_schema.ArqPatch, arq) -> dict:
+    """Values to set; the owner stays who it is unless an admin names one."""
+    values = patch.fields()
+    if patch.bind and not patch.names_owner:
+        values['project_id'] = arq.project_id
+    return values

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the controllers of one application work with."""
+
+import dataclasses
+
+import pecan
+
+from cyborg.agent import rpcapi as agent_rpcapi
+from cyborg.api import microversions
+from cyborg.common import context as cyborg_context
+from cyborg.common import exception
+from cyborg.common import policy
+from cyborg.conductor import rpcapi as conductor_rpcapi
+from cyborg.conf import CONF
+from cyborg.placement import client as placement
+
+
+@dataclasses.dataclass(frozen=True)
+class Services:
+    """Clients of other services, and the policy; one set an application."""
+
+    enforcer: policy.Enforcer
+    conductor: conductor_rpcapi.ConductorAPI
+    agent: agent_rpcapi.AgentAPI
+    placement: placement.PlacementClient
+
+    @classmethod
+    def from_conf(cls) -> 'Services':
+        return cls(policy.Enforcer(), conductor_rpcapi.ConductorAPI(),
+                   agent_rpcapi.AgentAPI(), placement.PlacementClient())
+
+
+def get() -> Services:
+    return pecan.request.services
+
+
+def context() -> cyborg_context.RequestContext:
+    """Who makes the request that is being served."""
+    return pecan.request.context
+
+
+def version() -> microversions.Version:
+    """Microversion of the request that is being served."""
+    return pecan.request.version
+
+
+def base_url() -> str:
+    """``scheme://host[:port]`` that links start with."""
+    return (CONF.api.public_endpoint or pecan.request.host_url).rstrip('/')
+
+
+def authorize(action: str) -> None:
+    """Return when the caller may do ``action``.
+
+    :raises exception.PolicyNotAuthorized: a rule forbids it.
+    """
+    get().enforcer.authorize(context(), action)
+
+
+def authorize_owner(action: str) -> None:
+    """As :func:`authorize`, for what belongs to a project.
+
+    The rules compare the caller's project with itself, so a caller without
+    one passes them; nothing belongs to such a caller, though.
+
+    :raises exception.ProjectRequired: neither a project nor an admin.
+    """
+    authorize(action)
+    if not (context().project_id or context().is_admin):
+        raise exception.ProjectRequired()
+
+
+def has_service_token() -> bool:
+    """Whether another service makes the request, by its service token."""
+    wanted = CONF.keystone_authtoken.service_token_roles
+    return not set(wanted).isdisjoint(context().service_roles)
+
+
+def require_service_token() -> None:
+    """:raises exception.ServiceTokenRequired:"""
+    if not has_service_token():
+        raise exception.ServiceTokenRequired(
+            roles=', '.join(CONF.keystone_authtoken.service_token_roles))
