@@ -65,7 +65,8 @@ class ProviderSync:
     def sync(self, context, hostname: str,
              desired: Sequence[plan.DesiredProvider],
              changed: Iterable[str] = (),
-             removed: Sequence[plan.DesiredProvider] = ()) -> SyncResult:
+             removed: Sequence[plan.DesiredProvider] = (),
+             host: provider_run.Host | None = None) -> SyncResult:
         """Bring all providers of a host in line.
 
         :param desired: every deployable of the host that has a provider or
@@ -75,14 +76,16 @@ class ProviderSync:
         :param removed: deployables of which nothing is allocated in the
             database. One that Placement refuses to delete (409) is reserved
             as a whole and comes back as RETAINED (MIS-4).
+        :param host: from :meth:`find_host`, of the same report
         :raises PlacementResourceProviderNotFound: no provider of the host
         :raises PlacementServerError: the tree could not be read
         :raises PlacementUnauthorized: likewise, refused credentials
         """
         if not desired and not removed:
             return SyncResult({})
-        host = self._find_host(context, hostname, desired, set(changed),
-                               removed)
+        host = host or self.find_host(
+            context, hostname, [d.uuid for d in (*desired, *removed)
+                                if d.uuid not in set(changed)])
         run = provider_run.Run(self._client, self._names, self._verified,
                                context, host)
         for wanted in removed:
@@ -106,12 +109,18 @@ class ProviderSync:
         return present is not None and self._verified.get(wanted.uuid) == (
             present.generation, wanted)
 
-    def _find_host(self, context, hostname, desired, changed, removed):
-        """One call when any provider of the host is known, else two."""
-        anchors = [self._roots.get(hostname)]
-        anchors += [d.uuid for d in desired if d.uuid not in changed][:1]
-        anchors += [d.uuid for d in removed][:1]
-        anchor = next(filter(None, anchors), None)
+    def find_host(self, context, hostname: str,
+                  known: Sequence[str] = ()) -> provider_run.Host:
+        """The host's own provider and its tree, as Placement has them now.
+
+        One call when a provider of the host is known, else two.
+
+        :param known: uuids of providers that should be in the tree
+        :raises PlacementResourceProviderNotFound: no provider of the host
+        :raises PlacementServerError: the tree could not be read
+        :raises PlacementUnauthorized: likewise, refused credentials
+        """
+        anchor = self._roots.get(hostname) or next(iter(known), None)
         host = anchor and self._host_of(
             hostname, self._client.get_tree(context, anchor))
         if not host:

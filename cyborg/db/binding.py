@@ -268,7 +268,9 @@ def fail(context, requests: Sequence[Request],
     """Put the ARQs of a failed bind in BindFailed and free their handles.
 
     An ARQ that someone else bound or unbound meanwhile is left alone, and so
-    is the handle of which it is not known any more that it was ours.
+    is the handle of which it is not known any more that it was ours. Handles
+    with a mediated device stay claimed until :func:`drop`, so that nobody
+    else has the device when it is removed.
 
     :returns: UUIDs of the ARQs that are BindFailed now.
     """
@@ -285,17 +287,30 @@ def fail(context, requests: Sequence[Request],
             else:
                 mine = (arq.attach_handle_id == holding.handle_id,
                         arq.state == constants.ARQ_BIND_STARTED)
+            values = _values(request) | {'state': constants.ARQ_BIND_FAILED}
+            keep = holding is not None and holding.is_mdev
+            if not keep:
+                values |= {'attach_handle_id': None, 'deployable_id': None}
             if not _execute(session, sa.update(arq).where(
-                    arq.uuid == request.arq_uuid, *mine).values(
-                        _values(request) | {
-                            'state': constants.ARQ_BIND_FAILED,
-                            'attach_handle_id': None,
-                            'deployable_id': None})):
+                    arq.uuid == request.arq_uuid, *mine).values(values)):
                 continue
             failed.append(request.arq_uuid)
-            if holding is not None:
+            if holding is not None and not keep:
                 _free_handle(session, holding.handle_id)
     return failed
+
+
+@api.retry_on_deadlock
+def drop(context, holding: Holding) -> None:
+    """Free the handle that an ARQ in BindFailed still holds."""
+    arq = models.ExtARQ
+    with api.writer(context) as session:
+        if _execute(session, sa.update(arq).where(
+                arq.uuid == holding.arq_uuid,
+                arq.state == constants.ARQ_BIND_FAILED,
+                arq.attach_handle_id == holding.handle_id).values(
+                    attach_handle_id=None, deployable_id=None)):
+            _free_handle(session, holding.handle_id)
 
 
 def _free_handle(session, handle_id: int) -> None:

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an operator has to be told of a report, and when.
+
+A report repeats every minute, so a state is logged when it begins and when
+it ends. The texts name host, address and the UUIDs of handles and ARQs.
+"""
+
+from collections.abc import Iterable
+import dataclasses
+import logging
+
+from cyborg.inventory import changes
+from cyborg.inventory import identity
+
+LOG = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Note:
+    """A state worth one line at its beginning.
+
+    :ivar over: what to log when the state has ended, '' for nothing.
+    """
+
+    level: int
+    text: str
+    over: str = ''
+
+
+Notes = dict[tuple, Note]
+
+
+class Notebook:
+    """Remembers what was said of each host."""
+
+    def __init__(self):
+        self._said: dict[str, Notes] = {}
+
+    def say(self, hostname: str, notes: Notes,
+            endings: dict[tuple, str]) -> None:
+        """Log the states that are new or differ, and those that ended.
+
+        :param endings: by key, how a state ended, instead of ``over``.
+        """
+        before = self._said.get(hostname, {})
+        for key, note in notes.items():
+            if before.get(key) != note:
+                LOG.log(note.level, '%s', note.text)
+        for key, note in before.items():
+            if note.over and key not in notes:
+                LOG.info('%s', endings.get(key, note.over))
+        self._said[hostname] = notes
+
+    def missing(self, hostname: str) -> frozenset[str]:
+        """UUIDs of the deployables that were said to be missing."""
+        return frozenset(key[1] for key in self._said.get(hostname, ())
+                         if key[0] == 'missing')
+
+
+def of_plan(plan: changes.Plan) -> Notes:
+    """The notes that follow from a plan alone."""
+    notes = {}
+    for record in plan.retained:
+        notes['missing', record.deployable.uuid] = _missing(plan, record)
+    for change in (*plan.refused, *plan.managed_changes):
+        notes['managed', change.handle.uuid] = _managed(plan, change)
+    for update in plan.deferred:
+        notes['deferred', update.handle.uuid] = Note(
+            logging.WARNING,
+            'Attach handle %s (%s) on host %s is allocated (%s) and keeps %s '
+            'until it is free; the driver reports %s.' % (
+                update.handle.uuid, _address(update.handle), plan.hostname,
+                _arqs(update.handle.arq_uuids), update.handle.attach_info,
+                update.attach_info))
+    for fault in plan.faults:
+        notes['fault', fault.label, fault.reason] = Note(
+            logging.WARNING,
+            'Device %s of host %s is not taken over: %s.' % (
+                fault.label, plan.hostname, fault.reason))
+    for damage in plan.damaged:
+        handle = damage.handle
+        notes['damage', handle.uuid if handle else damage.device.uuid] = Note(
+            logging.ERROR,
+            'Stored %s of device %s on host %s cannot be understood and is '
+            'left alone: %s. Repair the row in the database.' % (
+                'attach handle %s' % handle.uuid if handle
+                else 'control path', damage.device.uuid, plan.hostname,
+                damage.reason))
+    return notes
+
+
+def _missing(plan, record) -> Note:
+    handles = ', '.join(
+        '%s (%s, %s)' % (handle.uuid, _address(handle),
+                         _arqs(handle.arq_uuids))
+        for handle in record.handles) or 'none, %s refers to it' % _arqs(
+            record.deployable.arq_uuids)
+    where = '%s on host %s' % (record.deployable.name, plan.hostname)
+    if record.replaced_by:
+        why = ('another device (%s) stands in its place and is not offered'
+               % record.replaced_by)
+    elif record.whole:
+        why = 'the host does not show it (gone, or not selected any more)'
+    else:
+        why = 'the host does not show all of it'
+    return Note(
+        logging.WARNING,
+        'Allocated device %s is missing: %s. Its rows and allocations are '
+        'kept and nothing new is placed on it. Attach handles: %s.' % (
+            where, why, handles),
+        'Device %s was missing and has been released. Attach handles were: '
+        '%s.' % (where, handles))
+
+
+def endings(plan: changes.Plan) -> dict[tuple, str]:
+    """How states of the reports before have ended, by the key of the note."""
+    return {('missing', deployable.uuid):
+            'Device %s on host %s is back. Attach handles: %s.' % (
+                deployable.name, plan.hostname, ', '.join(
+                    '%s (%s, %s)' % (h.uuid, _address(h), _arqs(h.arq_uuids))
+                    for h in deployable.handles))
+            for deployable in plan.returned}
+
+
+def _managed(plan, change) -> Note:
+    return Note(
+        logging.WARNING,
+        'Attach handle %s (%s) on host %s keeps managed=%s (%s); the report '
+        'says managed=%s. Its agent does not reconcile managed mode: upgrade '
+        'it, or check [upgrade_levels] conductor there.' % (
+            change.handle.uuid, change.address, plan.hostname,
+            str(change.old).lower(), _arqs(change.handle.arq_uuids),
+            str(change.new).lower()))
+
+
+def _address(handle) -> str:
+    return identity.describe(handle.attach_type, handle.attach_info)
+
+
+def _arqs(uuids: Iterable[str]) -> str:
+    names = ', '.join(uuids)
+    return 'accelerator request %s' % names if names else 'no request'

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brings database and Placement in line with what a host shows.
+
+The order of writes is such that the next report repairs whatever a failure
+or a kill in between leaves:
+
+* new: rows first, without a provider, then the provider, then its UUID in
+  the row;
+* changed: Placement first, then the row, which still differs until then;
+* removed: the provider first, which Placement refuses while anything is
+  allocated, then the rows, under the condition that nothing claims them.
+"""
+
+import collections
+from collections.abc import Callable, Iterable, Sequence
+import dataclasses
+import logging
+import threading
+
+from oslo_db import exception as db_exc
+import sqlalchemy as sa
+
+from cyborg.common import exception
+from cyborg.conductor import notes
+from cyborg.conductor import providers
+from cyborg.conductor import wanted as wanted_providers
+from cyborg.db import host_changes
+from cyborg.db import host_inventory
+from cyborg.inventory import changes
+from cyborg.inventory import plan as planner
+from cyborg.inventory import values
+
+LOG = logging.getLogger(__name__)
+
+# Times a report starts again because another one wrote the same rows first.
+_ATTEMPTS = 4
+# New providers between two notes of their UUIDs in the database: until then
+# Nova may choose a provider that no bind can find.
+_BATCH = 16
+
+_REFUSED_ROWS = (db_exc.DBError, sa.exc.StatementError)
+_HAS_PROVIDER = (providers.UNCHANGED, providers.CREATED, providers.UPDATED,
+                 providers.DEFERRED)
+
+
+class Reporter:
+    """Applies the reports of hosts; one per conductor.
+
+    :param sync: keeps the providers, see ``cyborg.conductor.providers``.
+    """
+
+    def __init__(self, sync: providers.ProviderSync):
+        self._sync = sync
+        self._notebook = notes.Notebook()
+        self._locks: dict[str, threading.Lock] = collections.defaultdict(
+            threading.Lock)
+
+    def report(self, context, hostname: str,
+               discovered: Sequence[values.DiscoveredDevice]) -> None:
+        """Apply one complete discovery of a host.
+
+        :raises exception.PlacementResourceProviderNotFound: Placement does
+            not know the host; nothing was changed.
+        :raises exception.PlacementServerError,
+            exception.PlacementUnauthorized: Placement could not be asked for
+            the host's providers; nothing was changed.
+        """
+        # Two reports of a host that overlap would be right, too, but each
+        # would do the other's work again.
+        with self._locks[hostname]:
+            _Report(context, hostname, discovered, self._sync,
+                    self._notebook).run()
+
+
+class _Report:
+    """One report on its way through database and Placement."""
+
+    def __init__(self, context, hostname, discovered, sync, notebook):
+        self.context = context
+        self.hostname = hostname
+        self.discovered = tuple(discovered)
+        self.sync = sync
+        self.notebook = notebook
+        self.notes: dict[tuple, notes.Note] = {}
+        self.new: set[str] = set()
+        self.retained: set[int] = set()
+        self.removed = 0
+
+    def run(self) -> None:
+        plan = self._plan()
+        host = self.sync.find_host(self.context, self.hostname,
+                                   _provider_uuids(plan))
+        plan = self._insert(plan)
+        wanted = wanted_providers.providers(plan)
+        outcomes = self._sync_known(host, plan, wanted)
+        self._sync_new(host, wanted, outcomes)
+        self._change(plan, outcomes)
+        self._remove(plan, wanted, outcomes)
+        self.notes |= notes.of_plan(plan)
+        self.notebook.say(self.hostname, self.notes, notes.endings(plan))
+        self._count(plan, outcomes)
+
+    def _plan(self) -> changes.Plan:
+        persisted = host_inventory.load(self.context, self.hostname)
+        return planner.plan(self.discovered, persisted,
+                            self.notebook.missing(self.hostname))
+
+    # New rows
+
+    def _insert(self, plan: changes.Plan) -> changes.Plan:
+        """Store what is new.
+
+        :returns: the plan that was followed; where others stored the same
+            meanwhile, one made from what is there now.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            self.new |= {device.cpid_info for device in plan.new_devices}
+            try:
+                self._insert_all(plan)
+                return plan
+            except db_exc.DBDuplicateEntry:
+                LOG.debug('Report of host %s: rows appeared meanwhile, '
+                          'attempt %d', self.hostname, attempt)
+                fresh = self._plan()
+                if attempt == _ATTEMPTS:
+                    return self._insert_singly(fresh)
+                plan = fresh
+            except _REFUSED_ROWS as error:
+                LOG.debug('Report of host %s: the database refused new rows, '
+                          'trying one at a time: %s', self.hostname, error)
+                return self._insert_singly(self._plan())
+
+    def _insert_all(self, plan: changes.Plan) -> None:
+        if plan.new_devices:
+            host_changes.insert_devices(self.context, self.hostname,
+                                        plan.new_devices)
+        if plan.new_deployables:
+            host_changes.insert_deployables(self.context, self.hostname,
+                                            plan.new_deployables)
+        if plan.new_handles:
+            host_changes.insert_handles(self.context, plan.new_handles)
+
+    def _insert_singly(self, plan: changes.Plan) -> changes.Plan:
+        """As _insert_all, but what the database refuses is left out."""
+        host = self.hostname
+        return dataclasses.replace(
+            plan,
+            new_devices=self._accepted(
+                plan.new_devices, lambda device: device.cpid_info,
+                lambda device: host_changes.insert_devices(
+                    self.context, host, [device])),
+            new_deployables=self._accepted(
+                plan.new_deployables, lambda new: new.deployable.name,
+                lambda new: host_changes.insert_deployables(
+                    self.context, host, [new])),
+            new_handles=self._accepted(
+                plan.new_handles, lambda new: new.handle.attach_info,
+                lambda new: host_changes.insert_handles(
+                    self.context, [new])))
+
+    def _accepted(self, records: Iterable, label: Callable,
+                  insert: Callable) -> tuple:
+        accepted = []
+        for record in records:
+            try:
+                insert(record)
+                accepted.append(record)
+            except _REFUSED_ROWS as error:
+                self.notes['rows', label(record)] = notes.Note(
+                    logging.ERROR,
+                    '%s of host %s was not stored, the database refused it: '
+                    '%s' % (label(record), self.hostname,
+                            exception.plain_text(error)))
+        return tuple(accepted)
+
+    # Placement
+
+    def _sync_known(self, host, plan, wanted) -> dict:
+        """Outcomes by the UUID that was wanted."""
+        touched = {wanted.known[record.deployable.id].uuid for record in (
+            *plan.deployable_changes, *plan.attribute_changes)}
+        desired = {d.uuid: d for d in wanted.known.values()}
+        result = self.sync.sync(
+            self.context, self.hostname, list(desired.values()),
+            changed=touched, host=host,
+            removed=list({d.uuid: d for d in wanted.removed.values()}
+                         .values()))
+        names = {d.id: (d.name, d.rp_uuid) for _, d, _ in plan.present}
+        self._note_providers({
+            names[row_id][0]: result.outcomes[d.uuid].provider_uuid
+            for row_id, d in wanted.known.items() if row_id in names
+            and result.outcomes[d.uuid].kind in _HAS_PROVIDER
+            and result.outcomes[d.uuid].provider_uuid != names[row_id][1]})
+        return dict(result.outcomes)
+
+    def _sync_new(self, host, wanted, outcomes: dict) -> None:
+        todo = [d for d in wanted.new.values() if d.uuid not in outcomes]
+        for start in range(0, len(todo), _BATCH):
+            batch = todo[start:start + _BATCH]
+            result = self.sync.sync(
+                self.context, self.hostname, batch, host=host,
+                changed=[d.uuid for d in batch])
+            outcomes.update(result.outcomes)
+            self._note_providers({
+                d.name: result.outcomes[d.uuid].provider_uuid for d in batch
+                if result.outcomes[d.uuid].kind in _HAS_PROVIDER})
+
+    def _note_providers(self, by_name: dict[str, str]) -> None:
+        if by_name:
+            host_changes.set_provider_uuids(self.context, by_name,
+                                            self.hostname)
+
+    # Changed and removed rows
+
+    def _change(self, plan: changes.Plan, outcomes: dict) -> None:
+        if plan.device_changes:
+            self._guarded('device fields', lambda: host_changes.update_devices(
+                self.context, plan.device_changes))
+        if plan.handle_updates:
+            # What is stale was claimed or changed since it was read; the
+            # next report looks at it again.
+            self._guarded('attach handles', lambda: (
+                host_changes.update_handles(
+                    self.context, plan.handle_updates)))
+        failed = _failed(outcomes)
+        numbers = {c.deployable.id: c.num_accelerators
+                   for c in plan.deployable_changes
+                   if _provider_of(c.deployable) not in failed}
+        attributes = {c.deployable.id: c for c in plan.attribute_changes
+                      if _provider_of(c.deployable) not in failed}
+        for row_id in sorted(numbers.keys() | attributes.keys()):
+            self._guarded('deployable %d' % row_id, lambda row_id=row_id: (
+                host_changes.update_deployable(
+                    self.context, row_id, numbers.get(row_id),
+                    attributes.get(row_id))))
+        for record in plan.removed_handles:
+            if _provider_of(record.deployable) not in failed:
+                self._guarded(
+                    'attach handle %s' % record.handle.uuid,
+                    lambda record=record: host_changes.delete_handle(
+                        self.context, record.handle.id))
+
+    def _guarded(self, what: str, write: Callable):
+        """Run a write; if the database refuses it the others go on."""
+        try:
+            return write()
+        except _REFUSED_ROWS as error:
+            self.notes['rows', what] = notes.Note(
+                logging.ERROR, 'Changes of %s of host %s were not stored, '
+                'the database refused them: %s' % (
+                    what, self.hostname, exception.plain_text(error)))
+            return None
+
+    def _remove(self, plan, wanted, outcomes) -> None:
+        for device in plan.removed_devices:
+            self._remove_rows(device, device.deployables, wanted, outcomes,
+                              host_changes.delete_device, device.id)
+        for record in plan.removed_deployables:
+            self._remove_rows(record.device, [record.deployable], wanted,
+                              outcomes, host_changes.delete_deployable,
+                              record.deployable.id)
+
+    def _remove_rows(self, device, deployables, wanted, outcomes, delete,
+                     row_id) -> None:
+        kinds = {outcomes[wanted.removed[d.id].uuid].kind
+                 for d in deployables if d.id in wanted.removed}
+        if providers.FAILED in kinds:
+            return
+        if providers.RETAINED in kinds:
+            # Nova holds an allocation of which we know no request (MIS-4).
+            self.retained.add(device.id)
+            return
+        deleted = self._guarded('device %s' % device.uuid,
+                                lambda: delete(self.context, row_id))
+        if deleted:
+            self.removed += 1
+            LOG.info('%s on host %s is gone and was removed, with attach '
+                     'handles %s.', ', '.join(d.name for d in deployables)
+                     or 'Device %s' % device.uuid, self.hostname,
+                     ', '.join(h.uuid for d in deployables
+                               for h in d.handles) or 'none')
+        elif deleted is False:
+            self.retained.add(device.id)
+
+    # Words
+
+    def _count(self, plan: changes.Plan, outcomes: dict) -> None:
+        retained = self.retained | {r.device.id for r in plan.retained}
+        LOG.info(
+            'Report of host %(host)s: %(discovered)d devices discovered, '
+            '%(new)d new, %(changed)d changed, %(removed)d removed, '
+            '%(retained)d missing but retained, %(returned)d returned, '
+            '%(refused)d changes refused, %(failed)d providers failed.', {
+                'host': self.hostname, 'discovered': plan.discovered,
+                'new': len(self.new), 'changed': len(plan.changed_device_ids),
+                'removed': self.removed, 'retained': len(retained),
+                'returned': len(plan.returned),
+                'refused': len(plan.refused) + len(plan.managed_changes),
+                'failed': len(_failed(outcomes))})
+
+
+def _provider_of(deployable) -> str:
+    return wanted_providers.uuid_of(deployable)
+
+
+def _failed(outcomes: dict) -> set[str]:
+    return {uuid for uuid, outcome in outcomes.items()
+            if outcome.kind == providers.FAILED}
+
+
+def _provider_uuids(plan: changes.Plan) -> list[str]:
+    """Providers that Placement should know, to find the host's tree by."""
+    rows = [deployable for _, deployable, _ in plan.present]
+    rows += [record.deployable for record in plan.retained]
+    rows += [d for device in plan.removed_devices for d in device.deployables]
+    return [row.rp_uuid for row in rows if row.rp_uuid]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the providers of a host should be, from the plan of its report.
+
+Pure: values in, values out.
+"""
+
+from collections.abc import Iterable, Sequence
+import dataclasses
+
+from cyborg.common import constants
+from cyborg.inventory import changes
+from cyborg.inventory import values
+from cyborg.placement import plan as placement_plan
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """Providers of one host.
+
+    :ivar known: of deployables that have rows, by row id; whole missing ones
+        that are allocated among them.
+    :ivar new: of deployables that are to get rows, by name.
+    :ivar removed: of deployables of which nothing is allocated, by row id.
+        One that another deployable needs (a device that came back at another
+        address, say) is left out: its provider goes on, the row does not.
+    """
+
+    known: dict[int, placement_plan.DesiredProvider]
+    new: dict[str, placement_plan.DesiredProvider]
+    removed: dict[int, placement_plan.DesiredProvider]
+
+    @property
+    def uuids(self) -> frozenset[str]:
+        return frozenset(
+            wanted.uuid for wanted in (*self.known.values(),
+                                       *self.new.values()))
+
+
+def providers(plan: changes.Plan) -> Wanted:
+    """The providers that follow from a plan."""
+    disabled = constants.DEVICE_MAINTAINING
+    known = {}
+    parts = _missing_parts(plan.retained)
+    for device, deployable, now in plan.present:
+        missing = parts.get(deployable.id, 0)
+        known[deployable.id] = _desired(
+            deployable, now.num_accelerators + missing, now.attributes,
+            missing, device.status == disabled)
+    for record in plan.retained:
+        # Without a provider there is nothing to hold back.
+        if record.whole and record.deployable.rp_uuid:
+            total = record.deployable.num_accelerators
+            known[record.deployable.id] = _desired(
+                record.deployable, total, _stored(record.deployable), total,
+                record.device.status == disabled)
+    new = {}
+    for device in plan.new_devices:
+        for deployable in device.deployables:
+            new.setdefault(deployable.name, _fresh(deployable))
+    for record in plan.new_deployables:
+        new.setdefault(record.deployable.name, dataclasses.replace(
+            _fresh(record.deployable),
+            disabled=record.device.status == disabled))
+    result = Wanted(known, new, {})
+    return dataclasses.replace(result, removed={
+        deployable.id: _desired(
+            deployable, deployable.num_accelerators, _stored(deployable))
+        for deployable in _removed(plan)
+        if uuid_of(deployable) not in result.uuids})
+
+
+def _missing_parts(retained: Iterable[changes.Retained]) -> dict[int, int]:
+    return {record.deployable.id: len(record.handles)
+            for record in retained if not record.whole}
+
+
+def _removed(plan: changes.Plan) -> Sequence[values.PersistedDeployable]:
+    return [deployable for device in plan.removed_devices
+            for deployable in device.deployables] + [
+                record.deployable for record in plan.removed_deployables]
+
+
+def uuid_of(deployable: values.PersistedDeployable) -> str:
+    return deployable.rp_uuid or placement_plan.provider_uuid(deployable.name)
+
+
+def _stored(deployable) -> tuple[tuple[str, str], ...]:
+    return tuple((a.key, a.value) for a in deployable.attributes)
+
+
+def _desired(deployable, total, attributes, missing=0, disabled=False):
+    resource_class, traits = placement_plan.from_attributes(attributes)
+    _, before = placement_plan.from_attributes(_stored(deployable))
+    return placement_plan.DesiredProvider(
+        uuid=uuid_of(deployable), name=deployable.name,
+        resource_class=resource_class, total=total, missing=missing,
+        disabled=disabled, traits=traits, stale_traits=before - traits)
+
+
+def _fresh(deployable: values.DiscoveredDeployable):
+    resource_class, traits = placement_plan.from_attributes(
+        deployable.attributes)
+    return placement_plan.DesiredProvider(
+        uuid=placement_plan.provider_uuid(deployable.name),
+        name=deployable.name, resource_class=resource_class,
+        total=deployable.num_accelerators, traits=traits)
