@@ -13,9 +13,9 @@ OPTS = [
         default='InnoDB',
         help="""
 Storage engine of tables that are created on MySQL or MariaDB. It must know
-transactions and foreign keys.
+transactions and foreign keys, which MyISAM does not.
 
-Valid: ``InnoDB``. Invalid: ``MyISAM``.
+Valid: ``InnoDB``.
 """),
 ]
 

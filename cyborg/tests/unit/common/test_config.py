@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading configuration, paths, the version."""
+
+import os
+import subprocess
+import sys
+
+from cyborg.common import config
+from cyborg.common import paths
+from cyborg.conf import CONF
+from cyborg.tests import base
+from cyborg import version
+
+
+class ParseTest(base.TestCase):
+
+    def test_files_given_on_the_command_line(self):
+        path = os.path.join(self.temp_dir(), 'cyborg.conf')
+        with open(path, 'w') as file:
+            file.write('[api]\nport = 7777\n')
+        config.parse_args(['cyborg-x', '--config-file', path])
+        self.assertEqual(7777, CONF.api.port)
+
+    def test_service_tokens_need_a_service_role(self):
+        config.set_api_defaults()
+        self.assertTrue(
+            CONF.keystone_authtoken.service_token_roles_required)
+
+
+class PathsTest(base.TestCase):
+
+    def test_defaults_are_left_to_the_configuration(self):
+        self.assertEqual('$state_path/a/b', paths.state_path_def('a', 'b'))
+        self.assertEqual('$pybasedir/a', paths.basedir_def('a'))
+        self.assertEqual('$bindir/a', paths.bindir_def('a'))
+
+    def test_resolved(self):
+        self.assertEqual(os.path.join(self.conf.directory, 'a'),
+                         paths.state_path_rel('a'))
+        self.conf.set(pybasedir='/base')
+        self.assertEqual('/base/a', paths.basedir_rel('a'))
+        self.assertEqual('/base/bin/a', paths.bindir_rel('a'))
+
+
+class VersionTest(base.TestCase):
+
+    def test_release(self):
+        self.assertRegex(version.release_string(), r'^18\.0\.0')
+
+
+class BackendTest(base.TestCase):
+
+    def test_threads_are_chosen_and_nothing_is_patched(self):
+        """No eventlet: whoever imports us first gets threads."""
+        subprocess.run(
+            [sys.executable, '-W', 'ignore', '-c',
+             'import cyborg.common.rpc, threading\n'
+             'from oslo_service import backend\n'
+             'assert backend.get_backend_type() is '
+             'backend.BackendType.THREADING\n'
+             'assert type(threading.Lock()).__module__ == "_thread"'],
+            check=True, timeout=60)
