@@ -17,6 +17,7 @@ from alembic import util as alembic_util
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
+from cyborg.conf import CONF
 from cyborg.db import api
 from cyborg.db.sqlalchemy import models
 
@@ -29,7 +30,7 @@ def _config() -> alembic_config.Config:
 
 @contextlib.contextmanager
 def _connection() -> Iterator[sa.Connection]:
-    """A connection on which tables can be replaced.
+    """A connection on which tables can be made and replaced.
 
     SQLite changes a column by copying the table, and dropping the old one
     would violate the foreign keys that point at it. The pragma does nothing
@@ -37,6 +38,10 @@ def _connection() -> Iterator[sa.Connection]:
     """
     engine = api.get_engine()
     with engine.connect() as connection:
+        if engine.dialect.name in ('mysql', 'mariadb'):
+            connection.execute(
+                sa.text('SET SESSION default_storage_engine = :engine'),
+                {'engine': CONF.database.mysql_engine})
         if engine.dialect.name != 'sqlite':
             yield connection
             return
@@ -93,7 +98,9 @@ def create_schema() -> None:
         raise db_exc.DBMigrationError(
             'The database has revision %s already: use "cyborg-dbsync '
             'upgrade".' % current)
-    models.Base.metadata.create_all(api.get_engine())
+    with _connection() as connection:
+        models.Base.metadata.create_all(connection)
+        connection.commit()
     stamp('head')
 
 

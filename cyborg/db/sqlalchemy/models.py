@@ -56,9 +56,11 @@ def _reference(target: str, ondelete: str | None = 'RESTRICT',
 
 
 class Base(orm.DeclarativeBase):
-    """Common ground of all tables: InnoDB and two UTC timestamps."""
+    """Common ground of all tables: two UTC timestamps.
 
-    __table_args__ = {'mysql_engine': 'InnoDB'}
+    The storage engine on MySQL is that of ``[database] mysql_engine``; the
+    migrations see to it.
+    """
 
     created_at: orm.Mapped[datetime.datetime | None] = orm.mapped_column(
         sa.DateTime, default=timeutils.utcnow, sort_order=_LAST)
@@ -101,7 +103,6 @@ class Deployable(Base):
         sa.Index('deployables_parent_id_idx', 'parent_id'),
         sa.Index('deployables_root_id_idx', 'root_id'),
         sa.Index('deployables_device_id_idx', 'device_id'),
-        Base.__table_args__,
     )
 
     id = _pk()
@@ -133,7 +134,6 @@ class AttachHandle(Base):
     __table_args__ = (
         sa.Index('attach_handles_deployable_id_idx', 'deployable_id'),
         sa.Index('attach_handles_cpid_id_idx', 'cpid_id'),
-        Base.__table_args__,
     )
 
     id = _pk()
@@ -150,7 +150,6 @@ class DeviceProfile(Base):
     __table_args__ = (
         sa.UniqueConstraint('uuid', 'name',
                             name='uniq_device_profiles0uuid0name'),
-        Base.__table_args__,
     )
 
     id = _pk()
@@ -169,7 +168,6 @@ class ExtARQ(Base):
         sa.Index('extArqs_instance_uuid_idx', 'instance_uuid'),
         sa.Index('extArqs_attach_handle_id_idx', 'attach_handle_id'),
         sa.Index('extArqs_deployable_id_idx', 'deployable_id'),
-        Base.__table_args__,
     )
 
     id = _pk()
@@ -195,7 +193,6 @@ class QuotaUsage(Base):
     __table_args__ = (
         sa.Index('ix_quota_usages_project_id', 'project_id'),
         sa.Index('ix_quota_usages_user_id', 'user_id'),
-        Base.__table_args__,
     )
 
     id = _pk()
@@ -215,7 +212,6 @@ class Reservation(Base):
         sa.Index('ix_reservations_project_id', 'project_id'),
         sa.Index('ix_reservations_user_id', 'user_id'),
         sa.Index('reservations_uuid_idx', 'uuid'),
-        Base.__table_args__,
     )
 
     id = _pk()

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
 # The character set that these tables got when they were made on MySQL.
-CHARSET = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb3'}
+CHARSET = {'mysql_charset': 'utf8mb3'}
 
 
 def on(dialect: str) -> bool:

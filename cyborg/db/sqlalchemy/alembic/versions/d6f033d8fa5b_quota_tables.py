@@ -22,8 +22,7 @@ def upgrade():
         sa.Column('reserved', sa.Integer, nullable=False),
         sa.Column('until_refresh', sa.Integer),
         sa.Index('ix_quota_usages_project_id', 'project_id'),
-        sa.Index('ix_quota_usages_user_id', 'user_id'),
-        mysql_engine='InnoDB')
+        sa.Index('ix_quota_usages_user_id', 'user_id'))
     op.create_table(
         'reservations',
         *steps.timestamps(),
@@ -37,5 +36,4 @@ def upgrade():
         sa.Column('expire', sa.DateTime),
         sa.Index('ix_reservations_project_id', 'project_id'),
         sa.Index('ix_reservations_user_id', 'user_id'),
-        sa.Index('reservations_uuid_idx', 'uuid'),
-        mysql_engine='InnoDB')
+        sa.Index('reservations_uuid_idx', 'uuid'))
