@@ -30,7 +30,7 @@ def make_app(provided: services.Services | None = None):
     objects.register_all()
     return pecan.make_app(
         'cyborg.api.controllers.root.RootController',
-        hooks=[hooks.ReadableHook(), hooks.ContextHook(),
+        hooks=[hooks.ContextHook(),
                hooks.ServicesHook(provided or services.Services.from_conf())],
         debug=False,
         wrap_app=errors.ErrorBody)

@@ -23,33 +23,6 @@ class ServicesHook(hooks.PecanHook):
         state.request.services = self._provided
 
 
-class ReadableHook(hooks.PecanHook):
-    """Refuses what Pecan and WebOb fail to read.
-
-    They read arguments and body before a controller has a say.
-    """
-
-    def on_route(self, state):
-        request = state.request
-        if request.content_type.startswith('multipart/'):
-            raise webob.exc.HTTPUnsupportedMediaType(
-                _('Bodies of the type %s are not supported: send JSON.')
-                % request.content_type)
-        if '_method' in request.params:
-            # Pecan would take its value for the method, and even for the
-            # name of a method of the controller.
-            raise webob.exc.HTTPBadRequest(
-                _('The argument _method is not supported.'))
-        try:
-            json.loads(request.body or b'null')
-        except RecursionError:
-            raise webob.exc.HTTPBadRequest(
-                _('The body is nested too deeply.')) from None
-        except ValueError:
-            # WSME tells about it, in the form of a controller's error.
-            return
-
-
 class ContextHook(hooks.PecanHook):
     """Builds the request context from the trusted headers.
 

@@ -6,6 +6,8 @@ otherwise take any attribute of a controller for a path segment, and segments
 in front of a collection for filters of its list.
 """
 
+import itertools
+
 import pecan
 from pecan import rest
 
@@ -16,8 +18,16 @@ class Controller(rest.RestController):
     children: tuple[str, ...] = ()
 
     def _find_sub_controllers(self, remainder, request):
+        # Slashes may come in numbers.
+        remainder = list(itertools.dropwhile(lambda part: not part, remainder))
         if remainder and remainder[0] in self.children:
             return super()._find_sub_controllers(remainder, request)
+        return None
+
+    def _lookup_child(self, remainder):
+        found = super()._lookup_child(remainder)
+        if remainder in self.children or getattr(found, 'exposed', False):
+            return found
         return None
 
 

@@ -25,6 +25,7 @@ class RootController(base.Controller):
 
     @pecan.expose()
     def _route(self, args, request=None):
-        if args[0] and args[0] != self._default:
+        named = next(filter(None, args), None)
+        if named is not None and named != self._default:
             args = [self._default, *args]
         return super()._route(args, request)

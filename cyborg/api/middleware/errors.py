@@ -11,6 +11,7 @@ import webob
 import webob.exc
 
 from cyborg.api import faults
+from cyborg.api.middleware import readable
 
 LOG = logging.getLogger(__name__)
 
@@ -26,7 +27,8 @@ class ErrorBody:
     def __call__(self, environ, start_response):
         request = webob.Request(environ)
         try:
-            answer = request.get_response(self._app)
+            answer = request.get_response(readable.refusal(request)
+                                          or self._app)
         # The last place where a fault of ours can become an answer.
         except Exception as error:
             answer = self._answer_to(error, environ)
