@@ -57,6 +57,6 @@ def _lines(paths: Sequence[str]):
                         errors='replace') as stream:
                 return [line.rstrip('\n') for line in stream
                         if line.strip() and not line.startswith('#')]
-        except OSError:
+        except (OSError, EOFError):
             continue
     return []

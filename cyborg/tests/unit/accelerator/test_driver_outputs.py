@@ -75,7 +75,8 @@ def expected(case):
         attributes = deployable['attribute_list']
         if attributes[1]['value'] == 'CUSTOM_SSD_':
             attributes[1:] = [dict(attributes[2], key='trait0')]
-    return devices
+    # sysfs has an order of its own: that of the addresses, as lspci prints.
+    return sorted(devices, key=lambda d: d['deployable_list'][0]['name'])
 
 
 class RecordedReportTest(base.TestCase):
