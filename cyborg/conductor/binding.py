@@ -34,7 +34,8 @@ class Binder:
     """Applies the patches of ARQs; one per conductor.
 
     :param agent: a ``cyborg.agent.rpcapi.AgentAPI``.
-    :param nova: tells Nova, see ``cyborg.common.nova_client.NovaAPI``.
+    :param nova: a ``cyborg.common.nova_client.NovaClient``.
+    :param programmer: has FPGAs programmed.
     """
 
     def __init__(self, agent, nova, programmer: programming.Programmer):
@@ -199,9 +200,22 @@ class Binder:
                         exception.plain_text(error))
 
     def _tell(self, context, instances: dict[str, str], status: str) -> None:
-        """:param instances: instance UUID by ARQ UUID"""
-        if instances:
-            self._nova.notify_binding(context, instances, status)
+        """Tell Nova of each instance with one call.
+
+        :param instances: instance UUID by ARQ UUID
+        :raises exception.InvalidAPIResponse: Nova was not told of all.
+        """
+        by_instance: dict[str, dict[str, str]] = {}
+        for arq_uuid, instance in instances.items():
+            by_instance.setdefault(instance, {})[arq_uuid] = status
+        problems = []
+        for instance, statuses in by_instance.items():
+            try:
+                self._nova.notify_bind(context, instance, statuses)
+            except exception.InvalidAPIResponse as problem:
+                problems.append(problem)
+        if problems:
+            raise problems[0]
 
 
 def _request(arq_uuid: str, valid_fields: dict[str, dict]):

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What other processes may ask of a conductor, one line a method."""
+
+import logging
+
+import oslo_messaging as messaging
+from oslo_versionedobjects import exception as ovo_exception
+
+from cyborg.agent import rpcapi as agent_rpcapi
+from cyborg.common import exception
+from cyborg.common import nova_client
+from cyborg.common import sdk
+from cyborg.conductor import binding
+from cyborg.conductor import object_dispatch
+from cyborg.conductor import programming
+from cyborg.conductor import providers
+from cyborg.conductor import report
+from cyborg.db import binding as db_binding
+from cyborg.objects import base as objects_base
+from cyborg.objects import inventory_values
+from cyborg.placement import client as placement_client
+
+LOG = logging.getLogger(__name__)
+
+# The caller gets them as what they are; they are no fault of the conductor,
+# whose log needs no traceback of them.
+_answers = messaging.expected_exceptions(
+    exception.CyborgException, ovo_exception.VersionedObjectsException)
+
+
+class _NoNova:
+    """Where no Nova is configured nobody waits for events."""
+
+    def notify_bind(self, context, instance_uuid, statuses):
+        LOG.debug('No credentials in [nova], nobody is told of instance %s: '
+                  '%s', instance_uuid, statuses)
+
+
+class ConductorManager:
+    """RPC endpoint; every public method is callable from the network.
+
+    :param placement: a PlacementClient, made of ``[placement]`` if left out.
+    :param agent: an AgentAPI.
+    :param nova: a NovaClient, made of ``[nova]`` if left out.
+    """
+
+    target = messaging.Target(version='1.1')
+
+    def __init__(self, *, placement=None, agent=None, nova=None):
+        placement = placement or placement_client.PlacementClient()
+        self._agent = agent or agent_rpcapi.AgentAPI()
+        if nova is None:
+            nova = (nova_client.NovaClient() if sdk.has_credentials('nova')
+                    else _NoNova())
+        self._reporter = report.Reporter(providers.ProviderSync(placement))
+        self._binder = binding.Binder(
+            self._agent, nova, programming.Programmer(self._agent, placement))
+
+    def _stop(self) -> None:
+        """Finish what goes on behind answered calls."""
+        self._binder.stop()
+
+    # Version 1.0
+
+    @_answers
+    def report_data(self, context, hostname: str,
+                    driver_device_list: list) -> None:
+        """See :meth:`cyborg.conductor.report.Reporter.report`."""
+        self._reporter.report(
+            context, hostname,
+            inventory_values.discovered_devices(driver_device_list))
+
+    @_answers
+    def device_profile_create(self, context, obj_devprof):
+        """Store a profile; returns it in the version it came in."""
+        versions = objects_base.versions_in(obj_devprof)
+        obj_devprof._context = context
+        obj_devprof.create()
+        return objects_base.in_versions(obj_devprof, versions)
+
+    @_answers
+    def device_profile_delete(self, context, obj_devprof) -> None:
+        obj_devprof._context = context
+        obj_devprof.destroy()
+
+    @_answers
+    def arq_create(self, context, obj_extarq, devprof_id: int):
+        """Store an ARQ; returns it in the version it came in."""
+        versions = objects_base.versions_in(obj_extarq)
+        obj_extarq._context = context
+        obj_extarq.create(devprof_id)
+        return objects_base.in_versions(obj_extarq, versions)
+
+    @_answers
+    def arq_apply_patch(self, context, patch_list: dict,
+                        valid_fields: dict) -> None:
+        """See :meth:`cyborg.conductor.binding.Binder.apply_patch`."""
+        self._binder.apply_patch(context, patch_list, valid_fields)
+
+    @_answers
+    def arq_delete_by_uuid(self, context, arqs: str) -> None:
+        """:param arqs: UUIDs with commas between"""
+        db_binding.release(context, [u.strip() for u in arqs.split(',')],
+                           self._agent.remove_vgpu_mdev, delete=True)
+
+    @_answers
+    def arq_delete_by_instance_uuid(self, context, instance: str) -> None:
+        """Delete an instance's ARQs; none is fine."""
+        db_binding.release_held(
+            context, db_binding.holdings(context, instance_uuid=instance),
+            self._agent.remove_vgpu_mdev, delete=True)
+
+    # Version 1.1
+
+    @_answers
+    def object_class_action_versions(self, context, objname: str,
+                                     objmethod: str, object_versions: dict,
+                                     args, kwargs: dict):
+        """See :func:`cyborg.conductor.object_dispatch.class_action`."""
+        return object_dispatch.class_action(
+            context, objname, objmethod, object_versions, args, kwargs)
+
+    @_answers
+    def object_action(self, context, objinst, objmethod: str, args,
+                      kwargs: dict):
+        """See :func:`cyborg.conductor.object_dispatch.action`."""
+        return object_dispatch.action(
+            context, objinst, objmethod, args, kwargs)
+
+    @_answers
+    def object_backport_versions(self, context, objinst,
+                                 object_versions: dict):
+        """See :func:`cyborg.conductor.object_dispatch.backport`."""
+        return object_dispatch.backport(objinst, object_versions)

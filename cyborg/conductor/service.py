@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a conductor: wait for what it needs, then serve."""
+
+import logging
+import threading
+
+import sqlalchemy as sa
+
+from oslo_db import exception as db_exc
+
+from cyborg.common import constants
+from cyborg.common import context
+from cyborg.common import exception
+from cyborg.common import sdk
+from cyborg.common import service
+from cyborg.conductor import manager
+from cyborg.db import api
+from cyborg.db import devices
+from cyborg import objects
+from cyborg.objects import base as objects_base
+from cyborg.placement import client as placement_client
+
+LOG = logging.getLogger(__name__)
+
+NAME = 'cyborg-conductor'
+
+
+class SchemaMissing(exception.CyborgException):
+    _msg_fmt = ('The database has no tables of this service: run '
+                'cyborg-dbsync upgrade.')
+
+
+class ConductorService(service.RPCService):
+    """A conductor: its RPC server, and what it waits for before.
+
+    :param stopping: set once the service was told to end.
+    """
+
+    def __init__(self, stopping: threading.Event | None = None):
+        objects.register_all()
+        self._placement = placement_client.PlacementClient()
+        self.manager = manager.ConductorManager(placement=self._placement)
+        super().__init__(
+            NAME, constants.CONDUCTOR_TOPIC, self.manager,
+            serializer=objects_base.CyborgObjectSerializer(),
+            version=self.manager.target.version,
+            prepare=self._wait_for_others, stopping=stopping)
+
+    def _wait_for_others(self) -> None:
+        if not sdk.has_credentials('nova'):
+            LOG.warning('[nova] has no credentials: nobody is told how a '
+                        'bind ended. Set them where Nova uses this service.')
+        service.wait_for('the database', self._look_at_database,
+                         (db_exc.DBError, SchemaMissing), self.stopping)
+        service.wait_for(
+            'Placement', lambda: self._placement.ping(None),
+            exception.CyborgException, self.stopping)
+        self._fill_in_states()
+
+    @staticmethod
+    def _look_at_database() -> None:
+        asker = context.get_admin_context()
+        try:
+            with api.reader(asker) as session:
+                tables = sa.inspect(session.connection()).get_table_names()
+        except sa.exc.SQLAlchemyError as error:
+            raise db_exc.DBError(error) from error
+        if 'devices' not in tables:
+            raise SchemaMissing()
+
+    @staticmethod
+    def _fill_in_states() -> None:
+        """Give a state to rows from before the column ``device_state``."""
+        _found, changed = devices.fill_in_state(context.get_admin_context())
+        if changed:
+            LOG.info('%d devices of an earlier release got their '
+                     'device_state.', changed)
+
+    def stop(self, graceful: bool = True) -> None:
+        super().stop(graceful)
+        self.manager._stop()
