@@ -57,9 +57,13 @@ def _insert(session, model, rows: list[dict]) -> None:
 
 def _attribute_rows(deployable_uuid: str, deployable_id: int,
                     attributes: Iterable[tuple[str, str]]) -> list[dict]:
+    # Of two with one key the first counts; the API lists them in this order.
+    first: dict[str, str] = {}
+    for key, value in attributes:
+        first.setdefault(key, value)
     return [{'uuid': uuids.attribute(deployable_uuid, key),
              'deployable_id': deployable_id, 'key': key, 'value': value}
-            for key, value in dict(attributes).items()]
+            for key, value in first.items()]
 
 
 def _handle_row(handle: values.DiscoveredHandle, deployable_uuid: str,
@@ -95,7 +99,7 @@ def _insert_deployables(session, hostname: str, found) -> None:
     attributes, handles = [], []
     for row_uuid, (cpid_id, deployable, _) in rows.items():
         attributes += _attribute_rows(
-            row_uuid, ids[row_uuid], reversed(deployable.attributes))
+            row_uuid, ids[row_uuid], deployable.attributes)
         handles += _handle_rows(
             deployable, row_uuid, ids[row_uuid], cpid_id)
     _insert(session, models.Attribute, attributes)
