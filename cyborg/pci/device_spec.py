@@ -5,7 +5,8 @@ Every entry is JSON: a rule, or a list of rules. All faults of all entries
 are told at once, so that one restart is enough to put them right.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import difflib
 import json

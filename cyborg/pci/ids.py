@@ -5,7 +5,8 @@ The file is the one ``lspci`` reads (pci.ids(5)), so the names are those an
 operator sees there. A host without it has no names, in ``lspci`` as here.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from collections.abc import Sequence
 import gzip
 import os
 

@@ -6,6 +6,7 @@ administrator guide is made from it: ``python -m cyborg.pci.schema``.
 """
 
 import json
+import sys
 
 import jsonschema
 
@@ -21,7 +22,7 @@ _NO_ADDRESS = [None, False, 0, []]
 
 ADDRESS_FIELDS = {
     'type': 'object',
-    'properties': {name: _REGEX for name in patterns.FIELDS},
+    'properties': dict.fromkeys(patterns.FIELDS, _REGEX),
     'additionalProperties': False,
 }
 
@@ -139,4 +140,4 @@ def _default(value) -> str:
 
 
 if __name__ == '__main__':
-    print(key_table(), end='')
+    sys.stdout.write(key_table())

@@ -7,7 +7,9 @@ Order (specification, "Configuration and discovery"): inclusion, exact
 exclusion, class check.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import enum
 

@@ -6,7 +6,8 @@ a host's. It has the shape of the real one: device directories below
 ``devices/``, and relative links to and between them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from collections.abc import Mapping
 import os
 import shutil
 from typing import Any

@@ -12,14 +12,14 @@ import abc
 class GenericDriver(abc.ABC):
     """What the agent asks of a driver; only ``discover()`` is required."""
 
-    def init_host(self) -> None:
+    def init_host(self) -> None:  # noqa: B027 (optional)
         """Check this host's configuration before the first discovery.
 
         A ``cyborg.common.exception.ConfigInvalid`` stops the agent with its
         text. No message may be sent from here.
         """
 
-    def cleanup(self, device) -> None:
+    def cleanup(self, device) -> None:  # noqa: B027 (optional)
         """Erase what a user left on a device that is not allocated."""
 
     @abc.abstractmethod

@@ -143,7 +143,7 @@ class ScanTest(base.TestCase):
                 raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
             return real(descriptor, size)
 
-        with mock.patch.object(os, 'read', read):
+        with mock.patch.object(os, 'read', new=read):
             devices, faults = self.scan()
         self.assertEqual(['0000:3c:00.0'], list(devices))
         self.assertEqual('class: No such device', faults[0].reason)
@@ -226,8 +226,8 @@ class ScanTest(base.TestCase):
             opened.append(os.fspath(path))
             return real(path, flags, *args, **kwargs)
 
-        with mock.patch.object(os, 'open', record), mock.patch.object(
-                builtins, 'open', side_effect=AssertionError):
+        with mock.patch.object(os, 'open', new=record), \
+                mock.patch.object(builtins, 'open', new=None):
             sysfs.scan(self.host.path)
         self.assertEqual(sorted(set(opened)), sorted(opened))
         self.assertIn('0000:3b:00.1/vendor', ' '.join(opened))
@@ -278,8 +278,9 @@ class SimulatedHostTest(base.TestCase):
         self.assertEqual((1, 4), (kinds.count('PF'), kinds.count('VF')))
         self.assertEqual({None, 0, 1}, {d.numa_node for d in found.devices})
         names = {d.class_name for d in found.devices}
-        self.assertTrue({'Ethernet controller', 'Processing accelerators',
-                         'Non-Volatile memory controller'} <= names)
+        self.assertEqual(
+            set(), {'Ethernet controller', 'Processing accelerators',
+                    'Non-Volatile memory controller'} - names)
 
     def test_unplugging(self):
         path = os.path.join(self.temp_dir(), 'sys')
