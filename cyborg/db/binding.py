@@ -182,8 +182,9 @@ def claim(context, requests: Sequence[Request],
     :raises exception.BindHostMismatch, exception.BindDeviceDisabled,
         exception.ExpectedOneObject: see :func:`_target`.
     """
-    # All callers go through the handles in one order: fewer deadlocks.
-    ordered = sorted(requests, key=lambda r: (r.rp_uuid, r.arq_uuid))
+    # All callers go through the handles in one order: fewer deadlocks. ARQs
+    # of one provider get theirs in the order of the request, as in 2026.2.
+    ordered = sorted(requests, key=lambda r: r.rp_uuid)
     with api.writer(context) as session:
         targets, free = {}, {}
         taken = []
