@@ -251,7 +251,8 @@ class PlacementClient:
     def _of_provider(self, context, method, uuid, what, version, body=None):
         answer = self._call(
             context, method, version,
-            '/resource_providers/%s/%s' % (uuid, what), body, ok=(404, 409))
+            '/resource_providers/%s/%s' % (uuid, what), body,
+            ok=(404, 409) if method == 'PUT' else (404,))
         if answer.status_code == 404:
             raise exception.PlacementResourceProviderNotFound(
                 'Resource provider %s is gone from Placement.' % uuid,

@@ -36,7 +36,7 @@ class PlacementTestCase(base.TestCase):
 
     def report(self, *desired, removed=(), sync=None, host=HOST):
         """One report; returns (result, calls as 'METHOD path' texts)."""
-        known = set(self.placement.providers().values())
+        known = set(self.placement.providers(self.root).values())
         changed = {d.uuid for d in desired if d.uuid not in known}
         self.placement.forget_calls()
         result = (sync or self.sync).sync(
