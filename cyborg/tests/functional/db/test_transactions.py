@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facade: one transaction for a context, retries, SQLite's lock."""
+
+import threading
+
+from oslo_db import exception as db_exc
+import sqlalchemy as sa
+import testscenarios
+
+from cyborg.common import context
+from cyborg.db import api
+from cyborg.db.sqlalchemy import models
+from cyborg.tests.fixtures import rows
+from cyborg.tests.functional.db import base
+
+load_tests = testscenarios.load_tests_apply_scenarios
+
+
+class TestTransaction(base.DatabaseTestCase):
+
+    def test_nested_blocks_share_one_transaction(self):
+        with api.writer(self.context) as outer:
+            self.assertTrue(api.in_transaction(self.context))
+            with api.reader(self.context) as inner:
+                self.assertIs(outer, inner)
+            with api.writer(self.context) as inner:
+                self.assertIs(outer, inner)
+        self.assertFalse(api.in_transaction(self.context))
+
+    def test_an_error_undoes_the_nested_blocks_too(self):
+        profile = rows.profile(name='before')
+
+        def fail():
+            with api.writer(self.context):
+                with api.writer(self.context) as session:
+                    session.execute(
+                        sa.update(models.DeviceProfile).values(name='after'))
+                raise RuntimeError('stop')
+
+        self.assertRaises(RuntimeError, fail)
+        self.assertEqual('before', rows.read(profile).name)
+
+    def test_foreign_keys_are_enforced(self):
+        profile = rows.profile()
+        rows.arq(profile)
+
+        def delete():
+            with api.writer(self.context) as session:
+                session.execute(sa.delete(models.DeviceProfile))
+
+        self.assertRaises(db_exc.DBReferenceError, delete)
+
+    def test_writers_that_read_first_do_not_lose_updates(self):
+        """B46: read, then write, from several threads at once."""
+        profile = rows.profile(name='0')
+        failures = []
+
+        def count():
+            mine = context.get_admin_context()
+            try:
+                for _each in range(5):
+                    increase(mine)
+            except Exception as error:
+                failures.append(error)
+
+        @api.retry_on_deadlock
+        def increase(mine):
+            with api.writer(mine) as session:
+                select = sa.select(models.DeviceProfile.name)
+                name = session.scalar(select.with_for_update())
+                session.execute(sa.update(models.DeviceProfile)
+                                .values(name=str(int(name) + 1)))
+
+        threads = [threading.Thread(target=count) for _each in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([], failures)
+        self.assertEqual('20', rows.read(profile).name)
+
+
+class TestRetry(base.DatabaseTestCase):
+    scenarios = [('sqlite', {'database': 'sqlite'})]
+
+    def setUp(self):
+        super().setUp()
+        self.calls = 0
+
+    @staticmethod
+    @api.retry_on_deadlock
+    def _fail_twice(context, test, error=None):
+        test.calls += 1
+        if test.calls < 3:
+            raise error or db_exc.DBDeadlock()
+        return 'done'
+
+    def test_deadlocks_are_retried(self):
+        self.assertEqual('done', self._fail_twice(self.context, self))
+        self.assertEqual(3, self.calls)
+
+    def test_a_locked_sqlite_file_is_retried(self):
+        error = db_exc.DBError('database is locked')
+        self.assertEqual('done', self._fail_twice(self.context, self, error))
+
+    def test_other_errors_are_not_retried(self):
+        self.assertRaises(db_exc.DBDuplicateEntry, self._fail_twice,
+                          self.context, self, db_exc.DBDuplicateEntry())
+        self.assertEqual(1, self.calls)
+
+    def test_inside_a_transaction_only_its_owner_retries(self):
+        """The database rolled back what the owner did before, too."""
+        def work():
+            with api.writer(self.context):
+                self._fail_twice(self.context, self)
+
+        self.assertRaises(db_exc.DBDeadlock, work)
+        self.assertEqual(1, self.calls)
