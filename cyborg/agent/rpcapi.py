@@ -11,6 +11,7 @@ import functools
 import oslo_messaging as messaging
 
 from cyborg.common import constants
+from cyborg.common import exception
 from cyborg.common import rpc
 from cyborg.objects import base as objects_base
 
@@ -27,6 +28,8 @@ class AgentAPI:
 
     ``hostname`` is the host name of the device's row, under which the agent
     reported it; it arrives when the agent's ``[DEFAULT] host`` is the same.
+
+    Every call raises what the agent raised, or AgentUnreachable.
 
     :raises exception.UpgradeLevelInvalid: ``[upgrade_levels] agent`` is no
         usable cap.
@@ -51,7 +54,12 @@ class AgentAPI:
         options = {} if timeout is None else {'timeout': timeout}
         client = self.client.prepare(server=hostname, version='1.0',
                                      **options)
-        return client.call(context, method, **kwargs)
+        try:
+            return client.call(context, method, **kwargs)
+        except (messaging.MessagingTimeout,
+                messaging.MessageDeliveryFailure) as error:
+            raise exception.AgentUnreachable(
+                host=hostname, reason=exception.plain_text(error)) from error
 
     def fpga_program(self, context, hostname: str, controlpath_id: dict,
                      bitstream_uuid: str, driver_name: str,

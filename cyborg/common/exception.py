@@ -302,6 +302,11 @@ class UnbindFailed(ServiceUnavailable):
                  'request when the agent of the host works.')
 
 
+class AgentUnreachable(ServiceUnavailable):
+    _msg_fmt = _('The agent of host %(host)s does not answer: %(reason)s. '
+                 'Check that it runs, with [DEFAULT] host = %(host)s.')
+
+
 class DeviceBusy(CyborgException):
     _msg_fmt = _('The device is busy: %(msg)s')
 
