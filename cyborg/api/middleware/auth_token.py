@@ -48,7 +48,7 @@ class AuthTokenMiddleware(auth_token.AuthProtocol):
     @classmethod
     def factory(cls, global_config: dict, **local_conf):
         """For PasteDeploy; ``acl_public_routes`` has commas between."""
-        routes = tuple(route.strip() for route in local_conf.get(
+        routes = tuple(route.strip() for route in local_conf.pop(
             'acl_public_routes', '').split(',') if route.strip())
         # The options are those of this process, wherever they come from.
         conf = {'oslo_config_config': CONF, **global_config, **local_conf}

@@ -5,6 +5,7 @@ A schema says what is well formed; what it means is decided by the function
 beside it, whose result holds values of the right type and nothing else.
 """
 
+import datetime
 from typing import Any
 import uuid
 
@@ -77,6 +78,25 @@ def check_text(value: Any) -> None:
                     '\ud800' <= char <= '\udfff' for char in item):
                 raise exception.InvalidParameterValue(
                     err=_('A text of the request holds a lone surrogate.'))
+
+
+def check_ours(body: dict) -> None:
+    """Refuse malformed values of fields that only the service sets.
+
+    Well-formed ones are passed over, as they always were.
+
+    :raises exception.InvalidParameterValue: names the field.
+    """
+    readers = {'id': int, 'created_at': datetime.datetime.fromisoformat,
+               'updated_at': datetime.datetime.fromisoformat}
+    for name, read in readers.items():
+        try:
+            if body.get(name) is not None:
+                read(body[name])
+        except (ValueError, TypeError, OverflowError):
+            raise exception.InvalidParameterValue(
+                err=_('%(name)s cannot be set, and %(value)s is none.')
+                % {'name': name, 'value': str(body[name])[:100]}) from None
 
 
 def as_text(value: Any) -> str | None:

@@ -37,6 +37,7 @@ def parse_create(body: Any) -> NewAttribute:
     :raises exception.InvalidParameterValue: it describes none.
     """
     schemas.validate(body, CREATE)
+    schemas.check_ours(body)
     key, value = schemas.as_text(body['key']), schemas.as_text(body['value'])
     for name, text in (('key', key), ('value', value)):
         if not schemas.fits_text_column(text):

@@ -81,6 +81,7 @@ def parse_create(body: Any) -> NewProfile:
         if wanted.get('groups') in (None, [], ''):
             raise exception.DeviceProfileGroupsExpected()
     schemas.validate(body, CREATE)
+    schemas.check_ours(wanted)
     profile = NewProfile(
         name=_name(wanted['name']),
         groups=tuple(_group(group) for group in wanted['groups']),
