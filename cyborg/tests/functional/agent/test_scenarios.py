@@ -12,3 +12,27 @@ class TestInOneProcess(scenarios.Scenarios, base.TestCase):
         super().setUp()
         self.cloud = self.useFixture(
             services.InOneProcess(self.conf, self.logs))
+
+
+class TestOnMariaDB(scenarios.Scenarios, base.TestCase):
+    """The commands, over RabbitMQ."""
+
+    timeout = 180
+    database = 'mariadb'
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.servers = services.RealServers(cls.database)
+        cls.addClassCleanup(cls.servers.cleanUp)
+        cls.servers.setUp()
+
+    def setUp(self):
+        super().setUp()
+        self.cloud = self.useFixture(
+            services.InProcesses(self.conf, self.servers))
+
+
+class TestOnPostgreSQL(TestOnMariaDB):
+
+    database = 'postgresql'
