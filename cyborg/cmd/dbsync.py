@@ -5,6 +5,7 @@ import sys
 
 from oslo_config import cfg
 from oslo_db import exception as db_exc
+from oslo_log import log
 import sqlalchemy as sa
 
 from cyborg.common import config
@@ -88,6 +89,9 @@ def main(argv: list[str] | None = None) -> int:
     :returns: exit status, 0 when the command did what it is for.
     """
     CONF.register_cli_opt(_COMMAND)
+    log.register_options(CONF)
+    # Standard output is for the answer; scripts read the revision there.
+    CONF.set_default('use_stderr', True)
     try:
         config.prepare(sys.argv if argv is None else argv)
         CONF.command.function()

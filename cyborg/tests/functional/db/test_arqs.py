@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accelerator requests: one statement a list, whatever is in it."""
+
+import testscenarios
+
+from cyborg.common import context
+from cyborg.common import exception
+from cyborg.db import arqs
+from cyborg.tests.fixtures import rows
+from cyborg.tests.functional.db import base
+
+load_tests = testscenarios.load_tests_apply_scenarios
+
+
+class TestList(base.DatabaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.profile = rows.profile()
+        self.card = rows.device(handles=3)
+
+    def _uuids(self, caller=None, **filters):
+        return [row.ExtARQ.uuid for row in arqs.list_(
+            caller or self.context, **filters)]
+
+    def test_one_statement(self):
+        """PERF-2, known fault 33."""
+        for handle in self.card.handles:
+            rows.arq(self.profile, handle)
+            rows.arq(self.profile)
+        with self.db.count_statements() as sql:
+            found = arqs.list_(self.context)
+            values = [(row.profile_name, row.attach_info, row.handle_uuid,
+                       row.deployable_uuid) for row in found]
+        self.assertEqual(1, len(sql))
+        handle = self.card.handles[0]
+        self.assertEqual(
+            [('dp1', handle.attach_info, handle.uuid,
+              self.card.deployable.uuid), ('dp1', None, None, None)],
+            values[:2])
+        self.assertEqual(6, len(values))
+
+    def test_filters(self):
+        mine = rows.arq(self.profile, instance_uuid='i1')
+        bound = rows.arq(self.profile, self.card.handles[0],
+                         instance_uuid='i1', project_id='p2')
+        other = rows.arq(self.profile, instance_uuid='i2')
+        self.assertEqual([mine.uuid, bound.uuid],
+                         self._uuids(instance_uuid='i1'))
+        self.assertEqual([bound.uuid], self._uuids(project_id='p2'))
+        self.assertEqual([bound.uuid], self._uuids(states=['Bound']))
+        self.assertEqual([bound.uuid, other.uuid], self._uuids(
+            uuids=[other.uuid, 'nope', bound.uuid]))
+        self.assertEqual([mine.uuid, other.uuid],
+                         self._uuids(states=['Initial', 'UnbindFailed']))
+
+    def test_project_scope(self):
+        """B57: the project filter is the database's work."""
+        mine = rows.arq(self.profile, project_id='p1')
+        rows.arq(self.profile, project_id='p2')
+        rows.arq(self.profile, project_id=None)
+        member = context.RequestContext(project_id='p1', roles=['member'])
+        self.assertEqual([mine.uuid], self._uuids(member))
+        self.assertEqual([], self._uuids(member, project_id='p2'))
+        self.assertEqual(3, len(self._uuids()))
+
+    def test_a_caller_without_project_sees_nothing(self):
+        """Known fault 2: not all requests, and not the ownerless either."""
+        rows.arq(self.profile, project_id='p1')
+        rows.arq(self.profile, project_id=None)
+        for project in (None, ''):
+            caller = context.RequestContext(project_id=project,
+                                            roles=['member'])
+            self.assertEqual([], self._uuids(caller))
+
+    def test_get(self):
+        theirs = rows.arq(self.profile, project_id='p2')
+        self.assertEqual(theirs.id, arqs.get(
+            self.context, theirs.uuid).ExtARQ.id)
+        member = context.RequestContext(project_id='p1', roles=['member'])
+        error = self.assertRaises(exception.ResourceNotFound, arqs.get,
+                                  member, theirs.uuid)
+        self.assertEqual('ExtArq not found with uuid=' + theirs.uuid,
+                         error.message)
+
+
+class TestDelete(base.DatabaseTestCase):
+
+    def test_delete(self):
+        row = rows.arq(rows.profile())
+        arqs.delete(self.context, row.uuid)
+        self.assertIsNone(rows.read(row))
+        self.assertRaises(exception.ResourceNotFound, arqs.delete,
+                          self.context, row.uuid)
+
+    def test_not_of_another_project(self):
+        row = rows.arq(rows.profile(), project_id='p2')
+        member = context.RequestContext(project_id='p1', roles=['member'])
+        self.assertRaises(exception.ResourceNotFound, arqs.delete, member,
+                          row.uuid)
+        self.assertIsNotNone(rows.read(row))
+
+    def test_not_while_it_holds_a_handle(self):
+        handle = rows.device().handles[0]
+        row = rows.arq(rows.profile(), handle)
+        error = self.assertRaises(exception.ARQBadState, arqs.delete,
+                                  self.context, row.uuid)
+        self.assertEqual(
+            'Accelerator request %s is in state Bound; this needs one of the '
+            'states Initial, Unbound, BindFailed.' % row.uuid, error.message)
+        self.assertIsNotNone(rows.read(row))
+
+
+class TestCreate(base.DatabaseTestCase):
+
+    def test_the_uuid_is_taken(self):
+        profile = rows.profile()
+        taken = rows.arq(profile)
+        self.assertRaises(
+            exception.ExtArqAlreadyExists, arqs.create, self.context,
+            {'uuid': taken.uuid, 'state': 'Initial',
+             'device_profile_id': profile.id})
+
+    def test_the_profile_is_gone(self):
+        error = self.assertRaises(
+            exception.ResourceNotFound, arqs.create, self.context,
+            {'uuid': 'a', 'state': 'Initial', 'device_profile_id': 77})
+        self.assertEqual('Device Profile not found with id=77',
+                         error.message)
+
+
+class TestDamage(base.DatabaseTestCase):
+    """Rows that point nowhere, as 2026.2 left them on SQLite."""
+
+    scenarios = [('sqlite', {'database': 'sqlite'})]
+
+    def test_a_missing_handle_or_profile_hides_nothing(self):
+        healthy = rows.arq(rows.profile(name='a'))
+        card = rows.device()
+        lost = rows.arq(rows.profile(name='b'), card.handles[0])
+        rows.remove(card.handles[0])
+        gone = rows.profile(name='c')
+        orphan = rows.arq(gone)
+        rows.remove(gone)
+        found = {row.ExtARQ.id: row for row in arqs.list_(self.context)}
+        self.assertEqual({healthy.id, lost.id, orphan.id}, set(found))
+        self.assertIsNone(found[lost.id].handle_uuid)
+        self.assertIsNone(found[orphan.id].profile_name)
