@@ -66,6 +66,22 @@ def configuration(conf: cfg.ConfigOpts) -> Configuration:
         conf.workarounds.allow_unsafe_devices)
 
 
+def problems(conf: cfg.ConfigOpts) -> list[exception.CyborgException]:
+    """Every reason why the options of ``[pci]`` would stop an agent.
+
+    Unlike the driver, which stops at the first option that is wrong.
+    """
+    found: list[exception.CyborgException] = []
+    for check in (_device_spec, _exclude):
+        try:
+            value = check(conf)
+            if check is _device_spec:
+                check_rpc_cap(conf, value)
+        except exception.CyborgException as error:
+            found.append(error)
+    return found
+
+
 def _device_spec(conf) -> device_spec.DeviceSpec:
     try:
         return device_spec.load(conf.pci.device_spec)

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyborg-pci check``: would an agent accept this, and what would follow?
+
+Configuration and devices are judged by the driver's own code, the stored
+inventory by the planner that agent and conductor ask.
+"""
+
+from collections.abc import Iterator
+import dataclasses
+import itertools
+from typing import Any
+
+import oslo_messaging as messaging
+
+from cyborg.accelerator.drivers.pci.pci import survey
+from cyborg.agent import discovery
+from cyborg.agent import loading
+from cyborg.agent import resource_tracker
+from cyborg.agent import root_provider
+from cyborg.common import context
+from cyborg.common import exception
+from cyborg.common import rpc
+from cyborg.conductor import rpcapi
+from cyborg.conf import CONF
+from cyborg.inventory import changes
+from cyborg.inventory import identity
+from cyborg.inventory import plan as planner
+from cyborg.objects import base as objects_base
+from cyborg.objects import host_inventory
+from cyborg.objects import inventory_values
+
+ACCEPTED, REJECTED, UNKNOWN = 0, 1, 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing to know.
+
+    :ivar kind: ``reason`` (the agent would refuse), ``unknown`` (can't be
+        told), ``warning``, or what happens to a device: ``new``,
+        ``changed``, ``missing``, ``retained``, ``refused``.
+    :ivar subject: an address or the name of an option or driver.
+    """
+
+    kind: str
+    subject: str
+    detail: str
+
+
+def status(findings: list[Finding]) -> int:
+    """Exit status: a reason outweighs what could not be told."""
+    kinds = {finding.kind for finding in findings}
+    if kinds & {'reason', 'refused'}:
+        return REJECTED
+    return UNKNOWN if 'unknown' in kinds else ACCEPTED
+
+
+def local() -> list[Finding]:
+    """What the configuration and the devices of this host alone tell."""
+    findings = list(_drivers())
+    usable = True
+    for error in survey.problems(CONF):
+        subject = _OPTIONS.get(type(error))
+        usable = usable and subject is None
+        findings += _reasons(subject or '[upgrade_levels] conductor', [error])
+    if usable:
+        findings += _devices()
+    return list(dict.fromkeys(findings))
+
+
+#: Errors after which no device can be judged, and the option at fault.
+_OPTIONS = {exception.PciConfigInvalidDeviceSpec: '[pci] device_spec',
+            exception.PciConfigInvalidExcludeList: '[pci] exclude_list'}
+
+
+def _reasons(subject: str, errors) -> list[Finding]:
+    return [Finding('reason', subject, line) for error in errors
+            for line in exception.plain_text(error).split('\n')
+            if not line.endswith(' is not valid:')]
+
+
+def _drivers() -> Iterator[Finding]:
+    """Load each enabled driver and let it check the configuration."""
+    for name in CONF.agent.enabled_drivers:
+        try:
+            drivers = loading.load([name])
+            if name != survey.DRIVER:  # its problems are told one by one
+                loading.init_host(drivers)
+        except exception.CyborgException as error:
+            yield from _reasons(name, [error])
+    if survey.DRIVER not in CONF.agent.enabled_drivers:
+        yield Finding(
+            'warning', survey.DRIVER, 'not in [agent] enabled_drivers (%s): '
+            'the agent would offer none of the devices that [pci] selects'
+            % ', '.join(CONF.agent.enabled_drivers))
+
+
+def _devices() -> Iterator[Finding]:
+    config = survey.configuration(CONF)
+    for note in config.spec.notes:
+        yield Finding('warning', '[pci] device_spec', note)
+    try:
+        found = survey.survey(config)
+    except exception.CyborgException as error:
+        yield Finding('unknown', '[pci] sysfs_path',
+                      exception.plain_text(error))
+        return
+    try:
+        survey.check_classes(config.host, found)
+    except exception.CyborgException as error:
+        yield from _reasons(survey.DRIVER, [error])
+    for fault in found.faults:
+        yield Finding('warning', fault.name, 'cannot be read and counts as '
+                      'missing: %s' % fault.reason)
+    for address in found.unused_exclusions:
+        yield Finding('warning', str(address),
+                      'in [pci] exclude_list, and the host has no such device')
+    for verdict in found.offered:
+        subject = str(verdict.device.address)
+        if verdict.unsafe:
+            yield Finding('warning', subject, 'offered by [workarounds] '
+                          'allow_unsafe_devices, and nothing cleans it '
+                          'between users')
+        for advice in verdict.advice:
+            yield Finding('warning', subject, 'offered, but: %s' % advice)
+
+
+def persisted(timeout: float) -> list[Finding]:
+    """What would follow for the stored inventory of this host.
+
+    :param timeout: seconds to wait for a conductor.
+    """
+    try:
+        drivers = loading.load()
+        loading.init_host(drivers)
+        devices = inventory_values.discovered_devices(
+            discovery.discover(drivers))
+    except exception.ConfigInvalid as error:
+        return _reasons('[agent] enabled_drivers', [error])
+    except exception.CyborgException as error:
+        return [Finding('unknown', '[agent] enabled_drivers',
+                        exception.plain_text(error))]
+    try:
+        stored = _stored(timeout)
+    except (exception.CyborgException, messaging.MessagingException) as error:
+        return [Finding('unknown', 'conductor', 'the inventory of host %s '
+                        'cannot be read: %s' % (
+                            CONF.host, exception.plain_text(error)
+                            or type(error).__name__))]
+    damage = resource_tracker.first_damaged(stored)
+    if damage is not None:
+        return _reasons(damage.kwargs['uuid'], [damage])
+    return list(describe(planner.plan(devices, stored)))
+
+
+def _stored(timeout: float):
+    """The inventory under the first name of this host that has any."""
+    rpc.init()
+    conductor = rpcapi.ConductorAPI(timeout=timeout)
+    if not conductor.supports_object_indirection():
+        raise _Capped(cap=conductor.version_cap)
+    found = []
+    with objects_base.indirection(rpcapi.IndirectionAPI(conductor)):
+        for name in root_provider.candidate_names():
+            found.append(inventory_values.persisted_host(
+                host_inventory.HostInventory.get_by_host(
+                    context.get_admin_context(), name)))
+            if found[-1].devices:
+                return found[-1]
+    return found[0]
+
+
+class _Capped(exception.CyborgException):
+    _msg_fmt = ('[upgrade_levels] conductor caps conductors at %(cap)s, '
+                'reading an inventory needs 1.1')
+
+
+def describe(plan: changes.Plan) -> Iterator[Finding]:
+    """A plan in an operator's words."""
+    for refused in plan.refused:
+        yield Finding('refused', refused.address, exception.plain_text(
+            resource_tracker.conflict([refused])))
+    for device in plan.new_devices:
+        yield Finding('new', _path(device.cpid_type, device.cpid_info),
+                      'not stored yet, would be offered')
+    for record in plan.new_deployables:
+        yield Finding('new', record.deployable.name,
+                      'not stored yet, would be offered')
+    for record in plan.new_handles:
+        yield Finding('new', _address(record.handle),
+                      'attach handle not stored yet, would be offered')
+    yield from _changed(plan)
+    yield from _gone(plan)
+    for fault in plan.faults:
+        yield Finding('warning', fault.label, fault.reason)
+
+
+def _changed(plan: changes.Plan) -> Iterator[Finding]:
+    for change in plan.managed_changes:
+        yield Finding('changed', change.address,
+                      'managed=%s becomes %s, attach handle %s' % (
+                          _word(change.old), _word(change.new),
+                          change.handle.uuid))
+    for change in plan.device_changes:
+        yield Finding('changed', _label(change.device), ', '.join(
+            '%s becomes %s' % column for column in change.columns))
+    for change in plan.deployable_changes:
+        yield Finding('changed', change.deployable.name,
+                      'num_accelerators becomes %d' % change.num_accelerators)
+    for change in plan.attribute_changes:
+        keys = sorted({key for key, _value in change.added}
+                      | {old.key for old, _new in change.changed}
+                      | {old.key for old in change.removed})
+        yield Finding('changed', change.deployable.name,
+                      'attributes %s' % ', '.join(keys))
+    for update in plan.handle_updates:
+        yield Finding('changed', _address(update.handle),
+                      'attach info becomes %s' % update.attach_info)
+    for update in plan.deferred:
+        yield Finding('changed', _address(update.handle), 'attach info '
+                      'becomes %s once it is free' % update.attach_info)
+
+
+def _gone(plan: changes.Plan) -> Iterator[Finding]:
+    for record in plan.retained:
+        arqs = sorted(set(itertools.chain.from_iterable(
+            handle.arq_uuids for handle in record.handles)))
+        reason = 'gone or no longer offered'
+        if record.replaced_by:
+            reason = 'replaced by another device, %s' % record.replaced_by
+        subject = ', '.join(_address(h) for h in record.handles)
+        yield Finding('retained', subject or record.deployable.name,
+                      '%s, but allocated (accelerator request %s): kept '
+                      'until it is released' % (
+                          reason, ', '.join(arqs) or 'unknown'))
+    for device in plan.removed_devices:
+        yield Finding('missing', _label(device), 'gone or no longer offered '
+                      'and free: its rows and its provider are removed')
+    for record in plan.removed_deployables:
+        yield Finding('missing', record.deployable.name,
+                      'gone and free: it is removed')
+    for record in plan.removed_handles:
+        yield Finding('missing', _address(record.handle),
+                      'attach handle gone and free: it is removed')
+
+
+def _address(handle: Any) -> str:
+    return identity.describe(handle.attach_type, handle.attach_info)
+
+
+def _label(device: Any) -> str:
+    path = device.controlpath
+    return device.uuid if path is None else _path(
+        path.cpid_type, path.cpid_info)
+
+
+def _path(cpid_type: str, text: str) -> str:
+    try:
+        return identity.format_address(
+            identity.controlpath_key(cpid_type, text)[1])
+    except (identity.InvalidInfo, TypeError):
+        return text
+
+
+def _word(value: bool) -> str:
+    return 'true' if value else 'false'

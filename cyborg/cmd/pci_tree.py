@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyborg-pci tree``: where the devices hang, and what becomes of each."""
+
+from collections.abc import Iterator
+
+from cyborg.accelerator.drivers.pci.pci import survey
+from cyborg.pci import classes
+from cyborg.pci import selection
+
+_RESET = '\033[0m'
+#: Outcome -> mark and colour (SGR, ECMA-48).
+MARKS = {
+    selection.Outcome.OFFERED: ('+', '\033[32m'),
+    selection.Outcome.NOT_SELECTED: ('-', '\033[2m'),
+    selection.Outcome.EXCLUDED: ('x', '\033[33m'),
+    selection.Outcome.CLASS_REFUSED: ('!', '\033[1;31m'),
+    selection.Outcome.NOT_ADDRESSABLE: ('~', '\033[2m'),
+    selection.Outcome.UNREADABLE: ('?', '\033[31m'),
+}
+
+
+def lines(found: survey.Survey, colour: bool = False) -> Iterator[str]:
+    """NUMA node, root port, PF, VF: one line each, deeper ones indented."""
+    by_node: dict[int, list[selection.Verdict]] = {}
+    for verdict in found.verdicts:
+        node = verdict.device.numa_node
+        by_node.setdefault(-1 if node is None else node, []).append(verdict)
+    for node in sorted(by_node, key=lambda n: (n < 0, n)):
+        yield 'NUMA node %d' % node if node >= 0 else 'NUMA node unknown'
+        yield from _node(by_node[node], colour)
+    if found.faults:
+        yield 'Unreadable'
+        for fault in found.faults:
+            yield _mark(selection.Outcome.UNREADABLE, 1, '%s  %s' % (
+                fault.name, fault.reason), colour)
+    yield ''
+    yield _legend(found, colour)
+
+
+def _node(verdicts, colour) -> Iterator[str]:
+    """Devices of one node below their root ports."""
+    by_port: dict = {}
+    for verdict in verdicts:
+        port = (verdict.device.upstream or (None,))[0]
+        by_port.setdefault(port, []).append(verdict)
+    for verdict in by_port.pop(None, ()):
+        # A device of the root bus: a root port, or an integrated function.
+        yield _line(verdict, 1, colour)
+        yield from _below(by_port.pop(verdict.device.address, ()), colour)
+    for port, rest in sorted(by_port.items()):
+        # The port itself belongs to another node, as some firmware has it.
+        yield '  (root port %s)' % port
+        yield from _below(rest, colour)
+
+
+def _below(verdicts, colour) -> Iterator[str]:
+    present = {verdict.device.address for verdict in verdicts}
+    children: dict = {}
+    for verdict in verdicts:
+        children.setdefault(verdict.device.physfn, []).append(verdict)
+    for verdict in verdicts:
+        physfn = verdict.device.physfn
+        if physfn in present:
+            continue  # shown below its PF
+        yield _line(verdict, 2, colour)
+        for child in children.get(verdict.device.address, ()):
+            yield _line(child, 3, colour)
+
+
+def _line(verdict: selection.Verdict, depth: int, colour: bool) -> str:
+    device = verdict.device
+    words = [str(device.address),
+             '%s:%s' % (device.vendor_id, device.product_id),
+             device.class_name]
+    if classes.subclass(device.class_code) == classes.PCI_BRIDGE:
+        words.append('(root port)' if depth == 1 else '(bridge)')
+    elif device.kind != 'PCI':
+        words.append(device.kind)
+    if device.driver:
+        words.append('[%s]' % device.driver)
+    words.append(str(verdict.outcome))
+    if verdict.offered and not verdict.effective_managed:
+        words.append('managed=false')
+    return _mark(verdict.outcome, depth, '  '.join(words), colour)
+
+
+def _mark(outcome, depth: int, text: str, colour: bool) -> str:
+    mark, sequence = MARKS[outcome]
+    line = '%s %s' % (mark, text)
+    if colour:
+        line = sequence + line + _RESET
+    return '  ' * depth + line
+
+
+def _legend(found: survey.Survey, colour: bool) -> str:
+    counts = {outcome: len(found.having(outcome)) for outcome in MARKS}
+    counts[selection.Outcome.UNREADABLE] = len(found.faults)
+    return '  '.join(_mark(outcome, 0, '%d %s' % (count, outcome), colour)
+                     for outcome, count in counts.items() if count)

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import io
+import json
+import os
+import re
+import shutil
+
+from cyborg.cmd import pci
+from cyborg.cmd import pci_rows
+from cyborg.pci import simulate
+from cyborg.tests import base
+from cyborg.tests.fixtures import sysfs as sysfs_fixture
+
+
+class Terminal(io.StringIO):
+    """A stream that says whether it is a terminal."""
+
+    def __init__(self, tty=False):
+        super().__init__()
+        self._tty = tty
+
+    def isatty(self):
+        return self._tty
+
+
+class CommandTestCase(base.TestCase):
+    """PRV-1"""
+
+    def setUp(self):
+        super().setUp()
+        self.sysfs = os.path.join(self.temp_dir(), 'sys')
+        self.tree = simulate.build(self.sysfs)
+
+    def write(self, *rules, exclude='', more=()):
+        lines = ['[DEFAULT]', 'host = compute-1', '[agent]',
+                 'enabled_drivers = pci_driver', '[pci]',
+                 'sysfs_path = ' + self.sysfs, 'exclude_list = ' + exclude]
+        lines += ['device_spec = ' + rule for rule in rules]
+        self.path = os.path.join(self.temp_dir(), 'cyborg.conf')
+        with open(self.path, 'w') as stream:
+            stream.write('\n'.join([*lines, *more]) + '\n')
+
+    def run_command(self, *arguments, tty=False):
+        """Exit status, standard output and standard error."""
+        out, err = Terminal(tty), Terminal()
+        status = pci.main(['cyborg-pci', *arguments, '--config-file',
+                           self.path], stdout=out, stderr=err)
+        return status, out.getvalue(), err.getvalue()
+
+    def json(self, *arguments):
+        status, out, err = self.run_command(*arguments, '-f', 'json')
+        self.assertEqual((0, ''), (status, err))
+        return json.loads(out)
+
+
+class ListTest(CommandTestCase):
+
+    def test_json_has_the_documented_keys_and_types(self):
+        self.write('{"vendor_id": "1d0f", "managed": false}',
+                   exclude='0000:21:00.0')
+        rows = {row['address']: row for row in self.json('list')}
+        self.assertEqual({pci_rows.KEYS}, {tuple(r) for r in rows.values()})
+        self.assertEqual({
+            'address': '0000:21:00.1', 'vendor_id': '1d0f',
+            'product_id': 'efa1', 'class': '0x120000',
+            'class_name': 'Processing accelerators',
+            'driver': 'sim_vfio_pci', 'kind': 'VF', 'parent': '0000:21:00.0',
+            'numa_node': 0, 'iommu_group': 11, 'verdict': 'offered',
+            'rule': 'device_spec entry 1: {"vendor_id": "1d0f", "managed": '
+                    'false}', 'managed': False, 'stateful': False,
+        }, rows['0000:21:00.1'])
+        self.assertEqual(('excluded', 'exclude_list: 0000:21:00.0', 'PF'), (
+            rows['0000:21:00.0']['verdict'], rows['0000:21:00.0']['rule'],
+            rows['0000:21:00.0']['kind']))
+        other = rows['0000:45:00.0']
+        self.assertEqual(('not-selected', None, None, 1), tuple(
+            other[key] for key in ('verdict', 'rule', 'managed',
+                                   'numa_node')))
+
+    def test_every_verdict(self):
+        self.write('{}', exclude='0000:21:00.0')
+        self.tree.add('10000:e1:00.0', 0x8086, 0x1533, 0x020000)
+        self.tree.write('0000:25:00.0', 'vendor', b'\xff')
+        self.tree.add('0000:46:00.0', 0x8086, 0x1533, 0x020000)
+        rows = {r['address']: r for r in self.json('list')}
+        self.assertEqual(
+            {'0000:21:00.0': 'excluded', '0000:25:00.0': 'unreadable',
+             '0000:45:00.0': 'class-refused', '0000:46:00.0': 'offered',
+             '10000:e1:00.0': 'not-addressable'},
+            {where: rows[where]['verdict'] for where in (
+                '0000:21:00.0', '0000:25:00.0', '0000:45:00.0',
+                '0000:46:00.0', '10000:e1:00.0')})
+        self.assertTrue(rows['0000:45:00.0']['stateful'])
+        self.assertIn('vendor holds', rows['0000:25:00.0']['rule'])
+        self.assertEqual('10000:e1:00.0', list(rows)[-1])
+
+    def test_table(self):
+        self.write('{"vendor_id": "10de"}')
+        status, out, _err = self.run_command('list')
+        self.assertEqual(0, status)
+        cells = [re.split(r'\s*\|\s*', line)[1:-1]
+                 for line in out.splitlines() if '|' in line]
+        self.assertEqual(list(pci_rows.HEADINGS), cells[0])
+        self.assertIn(
+            ['0000:41:00.0', '10de:1eb8', '3D controller', 'vfio-pci', 'PCI',
+             '1', '30', 'offered',
+             'device_spec entry 1: {"vendor_id": "10de"}'], cells)
+        self.assertEqual('VF of 0000:21:00.0', cells[4][4])
+
+    def test_columns_of_a_table_are_chosen_by_key(self):
+        self.write()
+        out = self.run_command('list', '-c', 'address', '-c', 'numa_node')[1]
+        self.assertIn('| address ', out)
+
+    def test_other_formats(self):
+        self.write()
+        for name in ('csv', 'value', 'yaml'):
+            status, out, _err = self.run_command('list', '-f', name)
+            self.assertEqual(0, status)
+            self.assertIn('0000:41:00.0', out)
+
+    def test_invalid_configuration(self):
+        self.write('{"vendor": "10de"}')
+        status, out, err = self.run_command('list')
+        self.assertEqual((1, ''), (status, out))
+        self.assertIn('did you mean "vendor_id"?', self.logs.text + err)
+
+
+class ShowTest(CommandTestCase):
+
+    def test_device(self):
+        self.write('{"managed": false}')
+        found = self.json('show', '0000:21:00.0')
+        self.assertEqual(
+            ['0000:21:00.%d' % n for n in range(1, 5)],
+            found['virtual_functions'])
+        self.assertEqual(['0000:20:00.0'], found['upstream'])
+        self.assertEqual(2, len(found['advice']))
+        self.assertEqual(['sim0'],
+                         self.json('show', '0000:25:00.0')[
+                             'network_interfaces'])
+
+    def test_either_case(self):
+        self.write()
+        self.assertEqual('0000:21:00.0',
+                         self.json('show', '0000:21:00.0')['address'])
+
+    def test_unreadable(self):
+        self.write()
+        self.tree.write('0000:25:00.0', 'class', b'')
+        self.assertEqual('unreadable',
+                         self.json('show', '0000:25:00.0')['verdict'])
+
+    def test_no_such_device_and_no_address(self):
+        self.write()
+        for address, text in (
+                ('0000:99:00.0', 'This host has no PCI device 0000:99:00.0.'),
+                ('99:00.0', "'99:00.0' is no PCI address")):
+            status, out, err = self.run_command('show', address)
+            self.assertEqual((1, ''), (status, out))
+            self.assertIn(text, self.logs.text + err)
+
+
+class TreeTest(CommandTestCase):
+
+    def test_node_port_pf_vf(self):
+        self.write('{"vendor_id": "1d0f", "managed": false}',
+                   exclude='0000:21:00.0')
+        status, out, _err = self.run_command('tree')
+        self.assertEqual(0, status)
+        lines = out.splitlines()
+        self.assertEqual(
+            ['NUMA node 0',
+             '  - 0000:20:00.0  1b36:000c  PCI bridge  (root port)  '
+             '[pcieport]  not-selected',
+             '    x 0000:21:00.0  1d0f:efa0  Processing accelerators  PF  '
+             '[sim_accel]  excluded',
+             '      + 0000:21:00.1  1d0f:efa1  Processing accelerators  VF  '
+             '[sim_vfio_pci]  offered  managed=false'], lines[:4])
+        self.assertIn('NUMA node 1', lines)
+        self.assertIn('NUMA node unknown', lines)
+        self.assertEqual('+ 4 offered  - 8 not-selected  x 1 excluded',
+                         lines[-1])
+
+    def test_every_device_once(self):
+        for capture in ('sriov-on', 'sriov-off', 'no-iommu'):
+            host = self.useFixture(sysfs_fixture.SysfsTree(capture))
+            self.sysfs = host.path
+            self.write('{}')
+            out = self.run_command('tree')[1]
+            shown = re.findall(r'^ +\S (\S+:\S+)', out, re.MULTILINE)
+            self.assertEqual(
+                sorted(f['address'] for f in sysfs_fixture.captured(capture)),
+                sorted(shown))
+
+    def test_unreadable_devices(self):
+        self.write()
+        self.tree.write('0000:25:00.0', 'class', b'')
+        out = self.run_command('tree')[1]
+        self.assertIn("Unreadable\n  ? 0000:25:00.0  class holds ''\n", out)
+
+    def test_colour_only_on_a_terminal(self):
+        self.write('{}')
+        self.assertNotIn('\033', self.run_command('tree')[1])
+        self.assertIn('\033[32m+ 0000:21:00.1',
+                      self.run_command('tree', tty=True)[1])
+
+
+class CheckTest(CommandTestCase):
+
+    def check(self, *arguments):
+        status, out, err = self.run_command('check', *arguments)
+        return status, out.splitlines(), err
+
+    def test_accepted(self):
+        self.write('{"vendor_id": "10de"}')
+        self.assertEqual(
+            (0, [], 'cyborg-pci: an agent started now would accept this '
+             'configuration\n'), self.check())
+
+    def test_every_reason(self):
+        self.write('{"vendor": "10de"}', 'oops', exclude='3b:00.0',
+                   more=['[agent]', 'enabled_drivers = pci_driver, '
+                         'inspur_nvme_ssd_driver, nvidia_gpu_driver, nope'])
+        status, lines, err = self.check()
+        self.assertEqual(1, status)
+        self.assertIn('would refuse', err)
+        for text in (
+                'reason inspur_nvme_ssd_driver The driver inspur_nvme_ssd_',
+                'reason nvidia_gpu_driver The driver nvidia_gpu_driver in',
+                'reason nope nope in [agent] enabled_drivers',
+                'reason [pci] device_spec entry 1, {"vendor": "10de"}: at ',
+                'reason [pci] device_spec entry 2, oops: at $: not JSON',
+                'reason [pci] exclude_list [pci] exclude_list of host'):
+            self.assertEqual(
+                1, len([line for line in lines if line.startswith(text)]),
+                (text, lines))
+        self.assertEqual(6, len(lines), lines)
+
+    def test_class_and_cap(self):
+        self.write('{"managed": false, "vendor_id": "144d"}',
+                   more=['[upgrade_levels]', 'conductor = 1.0'])
+        status, lines, _err = self.check()
+        self.assertEqual(1, status)
+        self.assertEqual(
+            ['reason [upgrade_levels] conductor [pci] device_spec of host',
+             'reason pci_driver Device 0000:45:00.0 of host compute-1 is '],
+            [line[:59] for line in lines])
+
+    def test_workaround(self):
+        self.write('{"vendor_id": "144d"}',
+                   more=['[workarounds]', 'allow_unsafe_devices = true'])
+        status, lines, _err = self.check()
+        self.assertEqual(
+            (0, ['warning 0000:45:00.0 offered by [workarounds] '
+                 'allow_unsafe_devices, and nothing cleans it between users']),
+            (status, lines))
+
+    def test_warnings_do_not_reject(self):
+        self.write('{"vendor_id": "8086", "vendor_id": "8086"}',
+                   exclude='0000:99:00.0')
+        self.tree.write('0000:41:00.0', 'vendor', b'')
+        status, lines, _err = self.check()
+        self.assertEqual(0, status)
+        self.assertEqual(
+            ['warning', 'warning', 'warning', 'warning'],
+            [line.split()[0] for line in lines])
+        text = '\n'.join(lines)
+        for part in ('is given twice', '0000:41:00.0 cannot be read',
+                     '0000:99:00.0 in [pci] exclude_list',
+                     'carries the default route'):
+            self.assertIn(part, text)
+
+    def test_json(self):
+        self.write('oops')
+        status, out, _err = self.run_command('check', '-f', 'json')
+        self.assertEqual((1, [{
+            'kind': 'reason', 'subject': '[pci] device_spec',
+            'detail': 'entry 1, oops: at $: not JSON: Expecting value at '
+                      'line 1 column 1'}]), (status, json.loads(out)))
+
+    def test_driver_that_is_not_enabled(self):
+        self.write('{"vendor_id": "10de"}',
+                   more=['[agent]', 'enabled_drivers = fake_driver'])
+        status, lines, _err = self.check()
+        self.assertEqual(0, status)
+        self.assertIn('warning pci_driver not in [agent] enabled_drivers '
+                      '(fake_driver): the agent would offer none', lines[0])
+
+    def test_could_not_tell(self):
+        self.write('{}')
+        shutil.rmtree(self.sysfs)
+        status, lines, err = self.check()
+        self.assertEqual(2, status)
+        self.assertIn('unknown [pci] sysfs_path The PCI devices of host '
+                      'compute-1 cannot be listed', lines[0])
+        self.assertIn('could not tell', err)
+
+    def test_configuration_files(self):
+        """What stops an agent is a reason; what only we can't read is not."""
+        self.path = '/nowhere/cyborg.conf'
+        status, lines, err = self.check()
+        self.assertEqual((2, []), (status, lines))
+        self.assertIn('/nowhere/cyborg.conf', err)
+        self.write('{}', more=['garbage'])
+        status, lines, err = self.check()
+        self.assertEqual((1, []), (status, lines))
+        self.assertIn("No ':' or '=' found in assignment: 'garbage'", err)
+        self.write('{"vendor_id": "10de"}',
+                   more=['[workarounds]', 'allow_unsafe_devices = maybe'])
+        status, lines, err = self.check()
+        self.assertEqual((1, []), (status, lines))
+        self.assertIn("Unexpected boolean value 'maybe'", err)
+
+    def test_nothing_is_written(self):
+        """B18"""
+        self.write('{}')
+        before = {path: os.lstat(os.path.join(path)).st_mtime_ns
+                  for path, _dirs, _files in os.walk(self.sysfs)}
+        self.check()
+        self.run_command('list')
+        self.assertEqual(before, {
+            path: os.lstat(path).st_mtime_ns
+            for path, _dirs, _files in os.walk(self.sysfs)})
+
+
+class HelpTest(CommandTestCase):
+
+    def test_options_may_stand_before_the_command(self):
+        self.write('{}')
+        out = Terminal()
+        self.assertEqual(0, pci.main(
+            ['cyborg-pci', '--config-file', self.path, 'tree'], stdout=out,
+            stderr=Terminal()))
+        self.assertIn('NUMA node 0', out.getvalue())
+
+    def test_help_without_arguments(self):
+        out = Terminal()
+        pci.main(['cyborg-pci'], stdout=out, stderr=Terminal())
+        for word in ('list', 'show', 'check', 'tree', '--config-file'):
+            self.assertIn(word, out.getvalue())
