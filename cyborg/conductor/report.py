@@ -213,15 +213,10 @@ class _Report:
     # Changed and removed rows
 
     def _change(self, plan: changes.Plan, outcomes: dict) -> None:
-        if plan.device_changes:
-            self._guarded('device fields', lambda: host_changes.update_devices(
-                self.context, plan.device_changes))
-        if plan.handle_updates:
-            # What is stale was claimed or changed since it was read; the
-            # next report looks at it again.
-            self._guarded('attach handles', lambda: (
-                host_changes.update_handles(
-                    self.context, plan.handle_updates)))
+        self._in_bulk(plan.device_changes, host_changes.update_devices)
+        # What is stale was claimed or changed since it was read; the next
+        # report looks at it again.
+        self._in_bulk(plan.handle_updates, host_changes.update_handles)
         failed = _failed(outcomes)
         numbers = {c.deployable.id: c.num_accelerators
                    for c in plan.deployable_changes
@@ -239,6 +234,18 @@ class _Report:
                     'attach handle %s' % record.handle.uuid,
                     lambda record=record: host_changes.delete_handle(
                         self.context, record.handle.id))
+
+    def _in_bulk(self, records: Sequence, write: Callable) -> None:
+        """All in one transaction; if that fails, each in its own."""
+        if not records:
+            return
+        try:
+            write(self.context, records)
+        except _REFUSED_ROWS:
+            for record in records:
+                self._guarded('device %s' % record.device.uuid,
+                              lambda record=record: write(
+                                  self.context, [record]))
 
     def _guarded(self, what: str, write: Callable):
         """Run a write; if the database refuses it the others go on."""

@@ -19,6 +19,9 @@ from cyborg.inventory import values
 #: Columns of ``devices`` that a report refreshes.
 _COLUMNS = ('type', 'vendor', 'model', 'std_board_info', 'vendor_board_info')
 
+#: What the database keeps as ``attach_handles.attach_type``.
+_ATTACH_TYPES = ('PCI', 'MDEV', 'TEST_PCI')
+
 
 def plan(discovered: Sequence[values.DiscoveredDevice],
          persisted: values.PersistedHost,
@@ -269,6 +272,11 @@ def _check_handles(device):
     """:raises identity.InvalidInfo: naming the first unusable handle."""
     for deployable in device.deployables:
         for handle in deployable.handles:
+            if handle.attach_type not in _ATTACH_TYPES:
+                # SQLite would take it, and not read it again.
+                raise identity.InvalidInfo(
+                    handle.attach_info, 'unknown attach type "%s"'
+                    % handle.attach_type)
             handle.key  # noqa: B018 - raises for an unusable one
             attach_info.settings(handle.attach_info)
             if len(handle.attach_info) > attach_info.MAX_LENGTH:
