@@ -29,9 +29,10 @@ Valid: ``6666``. Invalid: ``70000``.
 """),
     cfg.IntOpt(
         'api_workers',
+        min=1,
         help="""
-Number of worker threads of ``cyborg-api``. Unset means one for each
-processor.
+Number of processes that ``cyborg-api`` serves with; each serves several
+requests at a time. Unset means one for each processor.
 
 Valid: ``4``. Invalid: ``all``.
 """),
@@ -39,9 +40,10 @@ Valid: ``4``. Invalid: ``all``.
         'enable_ssl_api',
         default=False,
         help="""
-Write ``https`` instead of ``http`` in links when a proxy in front of
-``cyborg-api`` terminates TLS. Better leave it off and let the proxy send its
-headers, see ``[oslo_middleware] enable_proxy_headers_parsing``.
+Let ``cyborg-api`` itself speak HTTPS, with the certificate and key of
+``[ssl]``. Leave it off where a proxy in front terminates TLS, and tell
+clients' URL by ``public_endpoint`` or ``[oslo_middleware]
+enable_proxy_headers_parsing``.
 
 Valid: ``true``, ``false``.
 """),
@@ -65,11 +67,43 @@ Valid: ``api-paste.ini``, ``/etc/cyborg/api-paste.ini``.
 """),
 ]
 
+SSL_GROUP = cfg.OptGroup(
+    'ssl',
+    title='TLS of cyborg-api',
+    help='Certificates that cyborg-api uses when [api] enable_ssl_api is on.')
+
+SSL_OPTS = [
+    cfg.StrOpt(
+        'cert_file',
+        help="""
+Certificate of this API in PEM form, followed by those of the authorities
+between it and a root.
+
+Valid: ``/etc/cyborg/ssl/api.crt``.
+"""),
+    cfg.StrOpt(
+        'key_file',
+        help="""
+Private key of ``cert_file`` in PEM form, without a passphrase.
+
+Valid: ``/etc/cyborg/ssl/api.key``.
+"""),
+    cfg.StrOpt(
+        'ca_file',
+        help="""
+Certificates to send after ``cert_file``, when that file holds the API's own
+alone.
+
+Valid: ``/etc/cyborg/ssl/chain.crt``.
+"""),
+]
+
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
-    conf.register_group(GROUP)
-    conf.register_opts(OPTS, group=GROUP)
+    for group, opts in ((GROUP, OPTS), (SSL_GROUP, SSL_OPTS)):
+        conf.register_group(group)
+        conf.register_opts(opts, group=group)
 
 
 def list_opts() -> dict:
-    return {GROUP: OPTS}
+    return {GROUP: OPTS, SSL_GROUP: SSL_OPTS}

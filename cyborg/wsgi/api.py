@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API as ``cyborg.wsgi.api:application``, for any WSGI server.
+
+A WSGI server has a command line of its own, so the configuration comes from
+the usual places (``/etc/cyborg/cyborg.conf`` and others), or from the
+environment:
+
+``OS_CYBORG_CONFIG_FILES``
+    paths of configuration files with ``;`` between, instead of those
+``OS_CYBORG_CONFIG_DIR``
+    directory that relative ones of these paths are in; without
+    ``OS_CYBORG_CONFIG_FILES`` its ``cyborg.conf``
+"""
+
+from collections.abc import Mapping
+import os
+
+from cyborg.api import app
+from cyborg.common import config
+
+NAME = 'cyborg-api'
+
+
+def config_files(environ: Mapping[str, str]) -> list[str] | None:
+    """Configuration files that the environment names; None when it does not."""
+    folder = environ.get('OS_CYBORG_CONFIG_DIR', '').strip()
+    names = [name.strip() for name in
+             environ.get('OS_CYBORG_CONFIG_FILES', '').split(';')
+             if name.strip()]
+    if not names:
+        if not folder:
+            return None
+        names = ['cyborg.conf']
+    return [os.path.join(folder, name) for name in names]
+
+
+def make_application():
+    """The application with its configured pipeline.
+
+    :raises cyborg.common.exception.ConfigInvalid: the pipeline is missing.
+    """
+    config.prepare([NAME], config_files(os.environ))
+    return app.load_app()
+
+
+application = make_application()
