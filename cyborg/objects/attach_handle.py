@@ -147,4 +147,4 @@ class AttachHandleList(base.ObjectListBase):
     VERSION = '1.0'
 
     fields = {'objects': fields.ListOfObjectsField('AttachHandle')}
-    child_versions = {'1.0': '1.1'}
+    obj_relationships = {'objects': [('1.0', '1.1')]}

@@ -79,4 +79,4 @@ class AttributeList(base.ObjectListBase):
     VERSION = '1.0'
 
     fields = {'objects': fields.ListOfObjectsField('Attribute')}
-    child_versions = {'1.0': '1.0'}
+    obj_relationships = {'objects': [('1.0', '1.0')]}

@@ -166,7 +166,11 @@ class PersistentObject(CyborgObject, ovo_base.VersionedObjectDictCompat):
 
 
 class ObjectListBase(ovo_base.ObjectListBase, CyborgObject):
-    """A list as an object, so that it can be versioned as a whole."""
+    """A list as an object, so that it can be versioned as a whole.
+
+    Its ``obj_relationships`` say the version of the members for each version
+    of the list. ``child_versions`` would outrank what a peer says it knows.
+    """
 
     @classmethod
     def from_rows(cls, context, rows) -> 'ObjectListBase':

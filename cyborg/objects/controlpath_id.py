@@ -33,4 +33,4 @@ class ControlpathIDList(base.ObjectListBase):
     VERSION = '1.0'
 
     fields = {'objects': fields.ListOfObjectsField('ControlpathID')}
-    child_versions = {'1.0': '1.1'}
+    obj_relationships = {'objects': [('1.0', '1.1')]}

@@ -96,4 +96,4 @@ class DeployableList(base.ObjectListBase):
     VERSION = '1.0'
 
     fields = {'objects': fields.ListOfObjectsField('Deployable')}
-    child_versions = {'1.0': '1.2'}
+    obj_relationships = {'objects': [('1.0', '1.2')]}

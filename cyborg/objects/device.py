@@ -101,4 +101,4 @@ class DeviceList(base.ObjectListBase):
     VERSION = '1.0'
 
     fields = {'objects': fields.ListOfObjectsField('Device')}
-    child_versions = {'1.0': '1.5'}
+    obj_relationships = {'objects': [('1.0', '1.5')]}
