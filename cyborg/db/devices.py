@@ -91,3 +91,11 @@ def fill_in_state(context, limit: int | None = None) -> tuple[int, int]:
                     .values(device_state=state)
                     .execution_options(synchronize_session=False)).rowcount
         return len(rows), changed
+
+
+def count_without_state(context) -> int:
+    """Rows from before the column existed, see :func:`fill_in_state`."""
+    with api.reader(context) as session:
+        return session.scalar(
+            sa.select(sa.func.count()).select_from(models.Device)
+            .where(models.Device.device_state.is_(None)))
