@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cyborg-status: is this host ready for the installed release?
+
+``upgrade check`` exits with 0 (yes), 1 (look at the warnings), 2 (it would
+fail), or 255 (the check itself failed).
+"""
+
+import os
+import sys
+
+from oslo_config import cfg
+from oslo_db import exception as db_exc
+from oslo_upgradecheck import common_checks
+from oslo_upgradecheck import upgradecheck
+import sqlalchemy as sa
+
+from cyborg.accelerator import safety
+from cyborg.accelerator.drivers.pci.pci import survey
+from cyborg.common import config
+from cyborg.common import context
+from cyborg.common import exception
+from cyborg.conf import CONF
+from cyborg.db import devices
+
+_OLD_NAME = 'passthrough_whitelist'
+_SSD_DRIVER = 'inspur_nvme_ssd_driver'
+
+Code = upgradecheck.Code
+Result = upgradecheck.Result
+
+
+def check_device_state() -> Result:
+    """Rows without ``device_state``, as 2026.2 counts them."""
+    if not _has_database():
+        return Result(Code.SUCCESS, 'No [database] connection is configured '
+                      'on this host.')
+    try:
+        count = devices.count_without_state(context.get_admin_context())
+    except (db_exc.DBError, sa.exc.SQLAlchemyError) as error:
+        return Result(Code.FAILURE, 'The devices table cannot be read: %s. '
+                      'Run: cyborg-dbsync upgrade'
+                      % exception.plain_text(error))
+    if count:
+        return Result(Code.FAILURE, '%d devices have no device_state. Run: '
+                      'cyborg-dbsync online_data_migrations' % count)
+    return Result(Code.SUCCESS)
+
+
+def _has_database() -> bool:
+    """Whether it is configured; compute hosts have none (BASE-4)."""
+    where = CONF.get_location('connection', 'database')
+    if where.location not in (cfg.Locations.opt_default,
+                              cfg.Locations.set_default):
+        return True
+    # The default is a file that may never have been made.
+    return os.path.exists(CONF.database.connection.removeprefix('sqlite:///'))
+
+
+def check_option_name() -> Result:
+    """``[pci] passthrough_whitelist`` goes away in 2027.2 (CFG-1)."""
+    # oslo.config merges old and new name; only apart from the real options
+    # can be seen which one a file uses.
+    conf = cfg.ConfigOpts()
+    conf.register_opt(cfg.MultiStrOpt(_OLD_NAME, default=[]), group='pci')
+    arguments = ['--config-file=%s' % path for path in CONF.config_file or ()]
+    arguments += ['--config-dir=%s' % path for path in CONF.config_dir or ()]
+    conf(arguments, project=config.PROJECT, default_config_files=[],
+         default_config_dirs=[])
+    count = len(conf.pci[_OLD_NAME])
+    if count:
+        return Result(Code.WARNING, '%d entries stand under the name [pci] '
+                      '%s, which 2027.2 no longer knows. Rename the option '
+                      'to device_spec.' % (count, _OLD_NAME))
+    return Result(Code.SUCCESS)
+
+
+def check_pci_options() -> Result:
+    """Entries that 2026.2 accepted and the agent now refuses."""
+    problems = survey.problems(CONF)
+    if problems:
+        return Result(Code.FAILURE, '\n'.join(
+            exception.plain_text(problem) for problem in problems))
+    return Result(Code.SUCCESS)
+
+
+def check_ssd_driver() -> Result:
+    """The SSD driver no longer starts without the workaround (DSC-6)."""
+    if _SSD_DRIVER not in CONF.agent.enabled_drivers:
+        return Result(Code.SUCCESS)
+    try:
+        safety.require_workaround(_SSD_DRIVER)
+    except exception.UnsafeDriverRefused as error:
+        return Result(Code.FAILURE, error.message)
+    return Result(Code.WARNING, 'The driver %s is deprecated and does not '
+                  'clean devices between users.' % _SSD_DRIVER)
+
+
+def check_pci_devices() -> Result:
+    """Devices that 2026.2 handed out and the agent now refuses (DSC-4)."""
+    if survey.DRIVER not in CONF.agent.enabled_drivers:
+        return Result(Code.SUCCESS, '%s is not enabled on this host.'
+                      % survey.DRIVER)
+    try:
+        configuration = survey.configuration(CONF)
+    except exception.ConfigInvalid:
+        return Result(Code.SUCCESS, 'Not looked at: the options of [pci] '
+                      'have to be corrected first.')
+    try:
+        survey.check_classes(CONF.host, survey.survey(configuration))
+    except exception.CyborgException as error:
+        return Result(Code.FAILURE, exception.plain_text(error))
+    return Result(Code.SUCCESS)
+
+
+class Checks(upgradecheck.UpgradeCommands):
+    """Each check by the name that ``upgrade check`` prints."""
+
+    _upgrade_checks = tuple(
+        (name, lambda self, check=check: check()) for name, check in (
+            ('Device state backfill', check_device_state),
+            ('PCI option name', check_option_name),
+            ('PCI options', check_pci_options),
+            ('SSD driver', check_ssd_driver),
+            ('Unsafe PCI devices', check_pci_devices)))
+    _upgrade_checks = (
+        ('Policy File JSON to YAML Migration',
+         (common_checks.check_policy_json, {'conf': CONF})),
+        *_upgrade_checks)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    return upgradecheck.main(CONF, config.PROJECT, Checks(),
+                             argv=sys.argv[1:] if argv is None else argv[1:])
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cyborg-status upgrade check, as an operator runs it."""
+
+import os
+import subprocess
+import sys
+
+import testscenarios
+
+from cyborg.cmd import status
+from cyborg.tests.fixtures import rows
+from cyborg.tests.functional.db import base
+
+load_tests = testscenarios.load_tests_apply_scenarios
+
+
+class TestDeviceState(base.DatabaseTestCase):
+
+    def check(self):
+        self.conf.set(group='database', connection=self.db.url)
+        result = status.check_device_state()
+        return result.code.name, result.details
+
+    def test_rows_without_state(self):
+        rows.device(bus=1)
+        self.assertEqual(('SUCCESS', None), self.check())
+        rows.device(bus=2, device_state=None)
+        self.assertEqual(
+            ('FAILURE', '1 devices have no device_state. Run: cyborg-dbsync '
+             'online_data_migrations'), self.check())
+
+
+class TestCommand(base.DatabaseTestCase):
+    scenarios = [('sqlite', {'database': 'sqlite'})]
+    schema = False
+
+    def run_status(self, *lines):
+        """Exit status and output."""
+        path = os.path.join(self.temp_dir(), 'cyborg.conf')
+        with open(path, 'w') as stream:
+            stream.write('\n'.join((
+                '[database]', 'connection = ' + self.db.url, *lines)))
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', '-m', 'cyborg.cmd.status',
+             '--config-file', path, 'upgrade', 'check'],
+            capture_output=True, text=True, timeout=60)
+        return done.returncode, ' '.join(
+            done.stdout.replace('|', ' ').split())
+
+    def test_a_database_that_was_never_made(self):
+        code, text = self.run_status()
+        self.assertEqual(2, code, text)
+        self.assertIn('The devices table cannot be read', text)
+        self.assertIn('Run: cyborg-dbsync upgrade', text)
+
+    def test_every_check_is_listed(self):
+        code, text = self.run_status('[pci]', 'passthrough_whitelist = oops')
+        self.assertEqual(2, code)
+        for name in ('Policy File JSON to YAML Migration',
+                     'Device state backfill', 'PCI option name',
+                     'PCI options', 'SSD driver', 'Unsafe PCI devices'):
+            self.assertIn('Check: %s' % name, text)
+        self.assertIn('entry 1, oops: at $: not JSON', text)
