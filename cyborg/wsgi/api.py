@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The API as ``cyborg.wsgi.api:application``, for any WSGI server.
 
-A WSGI server has a command line of its own, so the configuration comes from
-the usual places (``/etc/cyborg/cyborg.conf`` and others), or from the
-environment:
+The configuration comes from the usual places (``/etc/cyborg/cyborg.conf`` and
+others), from options that the server hands on (uWSGI's ``pyargv``, as with
+2026.2), or from the environment:
 
 ``OS_CYBORG_CONFIG_FILES``
     paths of configuration files with ``;`` between, instead of those
@@ -12,8 +12,9 @@ environment:
     ``OS_CYBORG_CONFIG_FILES`` its ``cyborg.conf``
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import os
+import sys
 
 from cyborg.api import app
 from cyborg.common import config
@@ -34,12 +35,24 @@ def config_files(environ: Mapping[str, str]) -> list[str] | None:
     return [os.path.join(folder, name) for name in names]
 
 
+def arguments(argv: Sequence[str]) -> list[str]:
+    """The options for this service among a process's arguments.
+
+    A WSGI server's own options stand in the same list unless it replaced
+    them, so they count only when they name a configuration.
+    """
+    ours = ('--config-file', '--config-dir')
+    if any(word.split('=')[0] in ours for word in argv[1:]):
+        return [NAME, *argv[1:]]
+    return [NAME]
+
+
 def make_application():
     """The application with its configured pipeline.
 
     :raises cyborg.common.exception.ConfigInvalid: the pipeline is missing.
     """
-    config.prepare([NAME], config_files(os.environ))
+    config.prepare(arguments(sys.argv), config_files(os.environ))
     return app.load_app()
 
 
