@@ -6,7 +6,8 @@ periodic reporting". What follows from the facts is decided by
 ``cyborg.inventory.plan``; conductors execute every read and write.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Sequence
 import threading
 
 from oslo_log import log as logging

@@ -11,8 +11,8 @@ from oslo_log import log as logging
 import tenacity
 
 from cyborg.common import exception
-from cyborg.common.i18n import _
 from cyborg.common import service
+from cyborg.common.i18n import _
 from cyborg.conf import CONF
 from cyborg.placement import client as placement
 

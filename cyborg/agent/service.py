@@ -12,6 +12,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 import oslo_messaging as messaging
 
+from cyborg import objects
 from cyborg.agent import discovery
 from cyborg.agent import loading
 from cyborg.agent import manager
@@ -20,12 +21,11 @@ from cyborg.agent import root_provider
 from cyborg.common import constants
 from cyborg.common import context
 from cyborg.common import exception
-from cyborg.common.i18n import _
 from cyborg.common import rpc
 from cyborg.common import service
+from cyborg.common.i18n import _
 from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.conf import CONF
-from cyborg import objects
 from cyborg.objects import base as objects_base
 from cyborg.placement import client as placement_client
 

@@ -8,15 +8,15 @@ import sys
 from paste import deploy
 import pecan
 
+from cyborg import objects
 from cyborg.api import hooks
 from cyborg.api import services
 from cyborg.api.middleware import errors
 from cyborg.common import config
 from cyborg.common import exception
-from cyborg.common.i18n import _
 from cyborg.common import rpc
+from cyborg.common.i18n import _
 from cyborg.conf import CONF
-from cyborg import objects
 
 LOG = logging.getLogger(__name__)
 

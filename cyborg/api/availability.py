@@ -7,11 +7,11 @@ has of it are reserved: allocations stay, new ones find nothing.
 
 import logging
 
+from cyborg import objects
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.placement import client as placement
 from cyborg.placement import updates
-from cyborg import objects
 
 LOG = logging.getLogger(__name__)
 

@@ -3,9 +3,9 @@
 
 import json
 
+from cyborg import objects
 from cyborg.common import exception
 from cyborg.common.i18n import _
-from cyborg import objects
 
 
 def program(context, agent, deployable, image_uuid: str) -> None:

@@ -3,13 +3,13 @@
 
 from collections.abc import Iterable
 
+from cyborg import objects
 from cyborg.api import schemas
 from cyborg.api.schemas import accelerator_requests as arq_schema
 from cyborg.api.schemas import device_profiles as profile_schema
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common.i18n import _
-from cyborg import objects
 
 
 def create(context, conductor, profile_name: str) -> list:

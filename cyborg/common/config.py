@@ -4,9 +4,9 @@
 from oslo_log import log
 from oslo_utils import importutils
 
+from cyborg import version
 from cyborg.common import rpc  # noqa: F401 (sets the control exchange)
 from cyborg.conf import CONF
-from cyborg import version
 
 PROJECT = 'cyborg'
 

@@ -4,10 +4,10 @@
 from oslo_policy import opts as policy_opts
 from oslo_policy import policy
 
+from cyborg import policies
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conf import CONF
-from cyborg import policies
 
 
 class Enforcer:

@@ -12,7 +12,9 @@ or a kill in between leaves:
 """
 
 import collections
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import logging
 import threading

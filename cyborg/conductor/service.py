@@ -4,10 +4,10 @@
 import logging
 import threading
 
+from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
-from oslo_db import exception as db_exc
-
+from cyborg import objects
 from cyborg.common import constants
 from cyborg.common import context
 from cyborg.common import exception
@@ -16,7 +16,6 @@ from cyborg.common import service
 from cyborg.conductor import manager
 from cyborg.db import api
 from cyborg.db import devices
-from cyborg import objects
 from cyborg.objects import base as objects_base
 from cyborg.placement import client as placement_client
 

@@ -4,7 +4,8 @@
 Pure: values in, values out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 
 from cyborg.common import constants

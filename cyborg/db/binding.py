@@ -8,7 +8,9 @@ is one transaction, so a conductor that is killed leaves either all of a step
 or nothing of it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import random
 

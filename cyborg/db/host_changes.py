@@ -11,7 +11,9 @@ see ``cyborg.inventory.uuids``), other ``DBError`` for rows the database
 refuses.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 
 from oslo_db import exception as db_exc
 import sqlalchemy as sa

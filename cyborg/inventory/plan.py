@@ -7,7 +7,8 @@ would do. Sources: specification, "Persisted state and reconciliation" and
 "Startup and periodic reporting".
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import json
 

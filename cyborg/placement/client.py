@@ -7,7 +7,8 @@ outcomes that callers decide about. Nothing here deletes a trait or resource
 class, since others may use it (B35).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 from urllib import parse
 

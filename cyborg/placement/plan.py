@@ -5,7 +5,8 @@ Pure: values in, values out. The conductor reads what Placement has, asks
 ``decide()``, and writes what it says.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 import re
 import uuid

@@ -5,8 +5,8 @@ import re
 
 from keystonemiddleware import auth_token
 
-from cyborg.common.i18n import _
 from cyborg.common import exception
+from cyborg.common.i18n import _
 from cyborg.conf import CONF
 
 # Headers that say who the caller is; whoever is let through without a token

@@ -35,5 +35,5 @@ def spaced_timestamp(moment: datetime.datetime | None) -> str:
 
 def _aware(moment: datetime.datetime) -> datetime.datetime:
     if moment.tzinfo is None:
-        return moment.replace(tzinfo=datetime.timezone.utc)
+        return moment.replace(tzinfo=datetime.UTC)
     return moment

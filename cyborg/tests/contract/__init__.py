@@ -6,7 +6,8 @@ each record that this release answers differently on purpose, with the reason
 and the status it answers instead; :class:`Exceptions` reads it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from collections.abc import Iterator
 import dataclasses
 import json
 import pathlib

@@ -3,6 +3,7 @@
 
 import wsme.types
 
+from cyborg import objects
 from cyborg.api import expose
 from cyborg.api import requests
 from cyborg.api import services
@@ -12,7 +13,6 @@ from cyborg.api.views import accelerator_requests as views
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common.i18n import _
-from cyborg import objects
 
 
 class AcceleratorRequests(base.ResourceController):

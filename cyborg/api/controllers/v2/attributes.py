@@ -3,13 +3,13 @@
 
 import wsme.types
 
+from cyborg import objects
 from cyborg.api import expose
 from cyborg.api import schemas
 from cyborg.api import services
 from cyborg.api.controllers import base
 from cyborg.api.schemas import attributes as schema
 from cyborg.api.views import attributes as views
-from cyborg import objects
 
 _ID = wsme.types.IntegerType(minimum=-schemas.MAX_INTEGER - 1,
                              maximum=schemas.MAX_INTEGER)

@@ -3,6 +3,7 @@
 
 import wsme.types
 
+from cyborg import objects
 from cyborg.api import expose
 from cyborg.api import programming
 from cyborg.api import services
@@ -10,7 +11,6 @@ from cyborg.api.controllers import base
 from cyborg.api.schemas import deployables as schema
 from cyborg.api.schemas import filters as filter_schema
 from cyborg.api.views import deployables as views
-from cyborg import objects
 
 _SORTABLE = ('bitstream_id', 'created_at', 'device_id', 'driver_name', 'id',
              'name', 'num_accelerators', 'parent_id', 'root_id', 'rp_uuid',

@@ -3,16 +3,16 @@
 
 import wsme.types
 
+from cyborg import objects
 from cyborg.api import expose
 from cyborg.api import microversions
+from cyborg.api import schemas
 from cyborg.api import services
 from cyborg.api.controllers import base
 from cyborg.api.schemas import device_profiles as schema
-from cyborg.api import schemas
 from cyborg.api.views import device_profiles as views
 from cyborg.common import exception
 from cyborg.common.i18n import _
-from cyborg import objects
 
 
 class DeviceProfiles(base.ResourceController):

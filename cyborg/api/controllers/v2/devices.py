@@ -3,13 +3,13 @@
 
 import wsme.types
 
+from cyborg import objects
 from cyborg.api import availability
 from cyborg.api import expose
 from cyborg.api import services
 from cyborg.api.controllers import base
 from cyborg.api.schemas import filters as filter_schema
 from cyborg.api.views import devices as views
-from cyborg import objects
 
 _SORTABLE = ('created_at', 'hostname', 'id', 'model', 'status', 'type',
              'updated_at', 'uuid', 'vendor')

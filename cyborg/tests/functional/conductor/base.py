@@ -6,13 +6,13 @@ import uuid
 
 import sqlalchemy as sa
 
+from cyborg import objects
 from cyborg.common import constants
 from cyborg.conductor import manager
 from cyborg.conductor import rpcapi
 from cyborg.db import api
 from cyborg.db import host_inventory
 from cyborg.db.sqlalchemy import models
-from cyborg import objects
 from cyborg.objects import base as objects_base
 from cyborg.placement import plan as placement_plan
 from cyborg.tests import base

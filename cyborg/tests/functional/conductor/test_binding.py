@@ -96,7 +96,7 @@ class BindTest(base.ConductorTestCase):
                           name=NAME)
         self.assertState('BindFailed', *arqs)
         self.assertFree()
-        self.assertEqual({arq: 'failed' for arq in arqs},
+        self.assertEqual(dict.fromkeys(arqs, 'failed'),
                          self.nova.statuses())
 
     def test_set_of_several_providers(self):

@@ -7,10 +7,10 @@ import uuid
 import sqlalchemy as sa
 import testscenarios
 
+from cyborg import objects
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db.sqlalchemy import models
-from cyborg import objects
 from cyborg.tests.functional.conductor import base
 
 NAME = 'compute-1_0000:01:00.0'

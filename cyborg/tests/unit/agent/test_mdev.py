@@ -6,9 +6,9 @@ import uuid
 
 import fixtures
 
+from cyborg import privsep
 from cyborg.agent import manager
 from cyborg.common import exception
-from cyborg import privsep
 from cyborg.tests import base
 
 PARENT = '0000:3b:00.0'

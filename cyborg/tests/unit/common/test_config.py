@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 
+from cyborg import version
 from cyborg.common import config
 from cyborg.common import paths
 from cyborg.conf import CONF
 from cyborg.tests import base
-from cyborg import version
 
 
 class ParseTest(base.TestCase):

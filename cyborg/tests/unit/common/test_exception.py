@@ -100,7 +100,7 @@ class ClassTest(base.TestCase):
         self.conf.set(fatal_exception_format_errors=True)
         for name, cls in classes().items():
             names = re.findall(r'%\((\w+)\)s', cls._msg_fmt)
-            error = cls(**{key: 'value' for key in names})
+            error = cls(**dict.fromkeys(names, 'value'))
             self.assertNotIn('%(', error.message, name)
 
     def test_code_can_be_given(self):

@@ -9,10 +9,10 @@ import sys
 
 from oslo_policy import policy
 
+from cyborg import policies
 from cyborg.common import context
 from cyborg.common import exception
 from cyborg.common import policy as cyborg_policy
-from cyborg import policies
 from cyborg.tests import base
 
 RECORDED = json.loads(
