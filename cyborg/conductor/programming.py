@@ -25,6 +25,7 @@ from cyborg.db import deployables
 from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 from cyborg.placement import client as placement
+from cyborg.placement import updates
 
 _NOT_IN_TRAIT = re.compile(r'[^A-Z0-9_]')
 
@@ -118,18 +119,10 @@ class Programmer:
         deployables.update(context, deployable.uuid,
                            {'bitstream_id': image})
         if job.function_id and deployable.rp_uuid:
-            self._set_function_trait(
-                context, deployable.rp_uuid, function_trait(
-                    deployable.driver_name or '', job.function_id))
-
-    @placement.retry_conflicts
-    def _set_function_trait(self, context, rp_uuid: str, trait: str) -> None:
-        self._client.ensure_trait(context, trait)
-        present = self._client.get_traits(context, rp_uuid)
-        others = {name for name in present.names
-                  if not name.startswith(constants.FPGA_FUNCTION_ID)}
-        self._client.put_traits(context, rp_uuid, present.generation,
-                                others | {trait})
+            updates.replace_traits(
+                self._client, context, deployable.rp_uuid,
+                constants.FPGA_FUNCTION_ID, [function_trait(
+                    deployable.driver_name or '', job.function_id)])
 
 
 def function_trait(vendor: str, function_id: str) -> str:

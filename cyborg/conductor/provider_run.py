@@ -82,7 +82,6 @@ class Run:
         except exception.CyborgException as error:
             unreachable = isinstance(error, exception.PlacementServerError)
             self._unanswered = self._unanswered + 1 if unreachable else 0
-            self.verified.pop(wanted.uuid, None)
             self.outcomes[wanted.uuid] = Outcome(
                 FAILED, wanted.uuid, exception.plain_text(error), error)
 
@@ -203,8 +202,8 @@ class Run:
         if generation != present.generation and kind == UNCHANGED:
             kind = UPDATED
         if writes.waits_for:
-            # The release of an allocation may not change the generation.
-            self.verified.pop(wanted.uuid, None)
+            # Looked at in every report, since the release of an allocation
+            # may not change the generation.
             return Outcome(DEFERRED, uuid, writes.waits_for)
         self.verified[uuid] = (
             generation, dataclasses.replace(wanted, uuid=uuid))

@@ -124,8 +124,7 @@ class ProviderSync:
         host = anchor and self._host_of(
             hostname, self._client.get_tree(context, anchor))
         if not host:
-            found = [p for p in self._client.find_providers(context, hostname)
-                     if p.name == hostname]
+            found = self._client.find_providers(context, hostname)
             host = found and self._host_of(
                 hostname, self._client.get_tree(context, found[0].uuid))
         if not host:
@@ -137,11 +136,19 @@ class ProviderSync:
 
     @staticmethod
     def _host_of(hostname, tree):
-        for provider in tree:
-            if provider.name == hostname:
-                return provider_run.Host(hostname, provider,
-                                         {p.uuid: p for p in tree})
-        return None
+        """The host in its tree, by name as Placement's database compares.
+
+        With MySQL a name in other letter case is the same name, and 2026.2
+        took it, so an upgrade must not lose the host. An exact match wins
+        where both exist.
+        """
+        same = [provider for provider in tree
+                if provider.name.casefold() == hostname.casefold()]
+        if not same:
+            return None
+        same.sort(key=lambda provider: provider.name != hostname)
+        return provider_run.Host(hostname, same[0],
+                                 {p.uuid: p for p in tree})
 
     def _say(self, hostname, outcomes):
         """Log what an operator has to know, once per change of state."""

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import threading
 import uuid
 
 from cyborg.common import exception
 from cyborg.placement import client
 from cyborg.placement import names
-from cyborg.placement import startup
 from cyborg.placement import updates
 from cyborg.tests.functional.placement import base
 
@@ -120,6 +118,15 @@ class ClientTestCase(base.PlacementTestCase):
                                       self.call, 'find_providers', 'x')
             self.assertIn('status %d' % status, error.message)
             self.assertIn('[placement]', error.message)
+
+    def test_ping(self):
+        """README 19: what a starting service waits for."""
+        self.client.ping()
+        self.placement.fail('GET', status=401)
+        self.assertRaises(exception.PlacementUnauthorized, self.client.ping)
+        self.placement.fail('GET')
+        self.assertRaises(exception.PlacementServerError, self.client.ping)
+        self.client.ping()
 
     def test_no_credentials_configured(self):
         self.conf.set(group='placement', auth_type=None)
@@ -241,90 +248,3 @@ class NamesTestCase(base.PlacementTestCase):
             book.known_traits(self.context, ['CUSTOM_A', 'HW_CPU_X86_AVX'])
             book.known_classes(self.context, ['PGPU', 'CUSTOM_A'])
         self.assertEqual(4, len(self.placement.calls))
-
-
-class StartupTestCase(base.PlacementTestCase):
-
-    def setUp(self):
-        super().setUp()
-        self.stop = _Clock()
-
-    def test_names(self):
-        """B32"""
-        for args, expected in (
-                (('c1.example.org', 'c1'), ['c1.example.org', 'c1']),
-                (('c1', 'c1.example.org'), ['c1', 'c1.example.org']),
-                (('c1', 'c1'), ['c1']),
-                (('', 'c1.example.org'), ['c1.example.org', 'c1'])):
-            self.assertEqual(expected, startup.host_names(*args))
-
-    def test_full_name_in_placement(self):
-        """B32: Placement has c1.example.org, the host is called c1."""
-        uuid = self.placement.add_provider('c1.example.org')
-        found = startup.find_host(
-            self.client, startup.host_names('c1.example.org', 'c1'), 3)
-        self.assertEqual((uuid, 'c1.example.org'), (found.uuid, found.name))
-
-    def test_none_of_the_names(self):
-        """B32: retries, then a clear error; no root is ever created."""
-        error = self.assertRaises(
-            exception.PlacementResourceProviderNotFound, startup.find_host,
-            self.client, ['c1.example.org', 'c1'], 3, self.stop)
-        self.assertEqual([1, 2, 4], self.stop.pauses)
-        self.assertIn('c1.example.org or c1', error.message)
-        self.assertEqual({'GET'}, {c.method for c in self.placement.calls})
-
-    def test_appears_later(self):
-        self.placement.before(
-            'GET', lambda: self.placement.add_provider('c1'), skip=2)
-        found = startup.find_host(self.client, ['c1'], 3, self.stop)
-        self.assertEqual('c1', found.name)
-        self.assertEqual([1, 2], self.stop.pauses)
-
-    def test_waits_while_placement_is_down(self):
-        """README 19: no exit, one warning for one reason."""
-        for fault in ({}, {'status': 500}, {'status': 401}):
-            self.placement.fail('GET', times=2, **fault)
-        self.assertTrue(startup.wait_for_placement(self.client, self.stop))
-        self.assertEqual([1, 2, 4, 8, 16, 30], self.stop.pauses)
-        warnings = self.logs.messages('WARNING', 'cyborg.placement')
-        self.assertEqual(3, len(warnings), warnings)
-        self.assertIn('cannot be reached', warnings[0])
-        self.assertIn('status 500', warnings[1])
-        self.assertIn('credentials of [placement]', warnings[2])
-        self.assertLogged('INFO', 'Placement answers')
-
-    def test_looking_does_not_count_while_it_is_down(self):
-        self.placement.fail('GET', times=5)
-        found = startup.find_host(self.client, [base.HOST], 0, self.stop)
-        self.assertEqual(self.root, found.uuid)
-
-    def test_stopped_while_waiting(self):
-        self.placement.fail('GET', times=None)
-        self.stop.limit = 3
-        self.assertFalse(startup.wait_for_placement(self.client, self.stop))
-        self.stop = _Clock(2)
-        self.assertIsNone(startup.find_host(self.client, ['c1'], 3,
-                                            self.stop))
-        self.placement.heal()
-        self.stop = _Clock(1)
-        self.assertIsNone(startup.find_host(self.client, ['c1'], 3,
-                                            self.stop))
-
-    def test_too_old(self):
-        self.placement.fail('GET', status=406)
-        self.stop.limit = 1
-        self.assertFalse(startup.wait_for_placement(self.client, self.stop))
-        self.assertLogged('WARNING', '406')
-
-
-class _Clock(threading.Event):
-    """An event whose wait() takes no time and is noted."""
-
-    def __init__(self, limit=100):
-        super().__init__()
-        self.pauses, self.limit = [], limit
-
-    def wait(self, timeout=None):
-        self.pauses.append(timeout)
-        return len(self.pauses) >= self.limit

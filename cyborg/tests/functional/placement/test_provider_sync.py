@@ -461,8 +461,26 @@ class ConflictTestCase(base.PlacementTestCase):
             self.assertIn(text, error.message)
         self.assertEqual({}, self.placement.inventory(one.uuid))
 
-    def test_host_name_in_other_letter_case_is_not_the_host(self):
-        self.placement.add_provider('COMPUTE-7')
+    def test_host_name_in_other_letter_case(self):
+        """BASE-1: what Placement's database takes to be the same name."""
+        self.root = self.placement.add_provider('compute-7')
+        one = wanted(host='compute-7')
+        self.report(one, host='compute-7')
+        # SQLite tells the names apart; a known provider shows the way.
+        result, _calls = self.report(one, host='COMPUTE-7',
+                                     sync=self.new_sync())
+        self.assertEqual([providers.UNCHANGED], self.kinds(result))
+        self.root = self.placement.add_provider('COMPUTE-8')
         self.assertRaises(exception.PlacementResourceProviderNotFound,
-                          self.report, wanted(host='compute-7'),
-                          host='compute-7')
+                          self.report, wanted(host='compute-8'),
+                          host='compute-8')
+
+    def test_tree_of_another_host(self):
+        """A stored provider lives below another host by now."""
+        self.report(wanted())
+        other = self.placement.add_provider('compute-9')
+        stored = wanted('07:00.0')
+        self.placement.add_provider(stored.name, other, stored.uuid)
+        result = self.new_sync().sync(self.context, HOST, [stored])
+        self.assertIsInstance(result.failed[stored.uuid].error,
+                              exception.ResourceProviderNotOurs)
