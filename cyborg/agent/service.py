@@ -21,7 +21,6 @@ from cyborg.agent import root_provider
 from cyborg.common import constants
 from cyborg.common import context
 from cyborg.common import exception
-from cyborg.common import rpc
 from cyborg.common import service
 from cyborg.common.i18n import _
 from cyborg.conductor import rpcapi as conductor_rpcapi

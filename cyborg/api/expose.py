@@ -124,7 +124,7 @@ def expose(*argument_types, body=None, status: int = 200):
                 result = method(self, *args, **kwargs)
             # Every error ends here: it becomes the answer, and the log has
             # it if the answer cannot tell it.
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001
                 return _answer_error(error)
             pecan.response.status = status
             if isinstance(result, Reply):

@@ -78,7 +78,7 @@ def report(error: BaseException, found: Fault) -> None:
                   {'status': found.status, 'error': type(error).__name__},
                   exc_info=error)
     elif found.status >= 500:
-        LOG.warning('Request failed with status %(status)s: %(text)s (%(cls)s)',
+        LOG.warning('Request failed: status %(status)s, %(text)s (%(cls)s)',
                     {'status': found.status, 'text': found.text,
                      'cls': type(error).__name__})
     else:

@@ -153,7 +153,7 @@ class Binder:
                 if job:
                     self._programmer.run(context, holding, job, deadline)
             self._complete(context, held)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             self._fail(context, requests, held, error)
             return
         try:
@@ -193,7 +193,7 @@ class Binder:
     def _remove_mdev(self, context, holding) -> None:
         try:
             self._agent.remove_vgpu_mdev(context, **holding.mdev)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             # No guest ever had it, and creating it again is no fault.
             LOG.warning('Mediated device %s on host %s may be left: %s',
                         holding.handle_uuid, holding.handle_hostname,

@@ -30,7 +30,7 @@ class ErrorBody:
             answer = request.get_response(readable.refusal(request)
                                           or self._app)
         # The last place where a fault of ours can become an answer.
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             answer = self._answer_to(error, environ)
         if answer.status_int >= 400:
             self._wrap(answer, request.method == 'HEAD')

@@ -38,7 +38,8 @@ CREATE = schemas.compile_schema({
                 'minItems': 1,
                 'items': {
                     'type': 'object',
-                    'propertyNames': {'pattern': '^(resources:|trait:|accel:)'},
+                    'propertyNames': {
+                        'pattern': '^(resources:|trait:|accel:)'},
                     'patternProperties': {
                         '^resources:': {'type': _SCALAR},
                         '^trait:': {'enum': list(TRAIT_VALUES)},

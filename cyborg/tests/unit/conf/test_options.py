@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BASE-1, CFG-1..6: options, their defaults, and the examples in their help."""
+"""BASE-1, CFG-1..6: options, their defaults, the examples in their help."""
 
 import json
 import pathlib
