@@ -23,7 +23,7 @@ NAME = 'cyborg-api'
 
 
 def config_files(environ: Mapping[str, str]) -> list[str] | None:
-    """Configuration files that the environment names; None when it does not."""
+    """Configuration files that the environment names; None without any."""
     folder = environ.get('OS_CYBORG_CONFIG_DIR', '').strip()
     names = [name.strip() for name in
              environ.get('OS_CYBORG_CONFIG_FILES', '').split(';')

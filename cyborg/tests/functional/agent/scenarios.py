@@ -39,7 +39,8 @@ class Scenarios:
             services.rule(managed=False)])
         error = self.assert_refused()
         handle = self.cloud.handles()[ONE]
-        for part in ('Device %s of host %s is allocated' % (ONE, self.cloud.host),
+        for part in ('Device %s of host %s is allocated'
+                     % (ONE, self.cloud.host),
                      'managed=true', handle.uuid, arq,
                      'configured managed=false is refused', 'Put true back'):
             self.assertIn(part, error)
