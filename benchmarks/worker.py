@@ -118,7 +118,10 @@ class Service:
             objects.register_all()
         if not getattr(rpc, 'TRANSPORT', None):
             rpc.init(CONF)
-        self.manager = manager.ConductorManager('cyborg-conductor', HOST)
+        try:
+            self.manager = manager.ConductorManager()
+        except TypeError:
+            self.manager = manager.ConductorManager('cyborg-conductor', HOST)
         self.context = self._context()
         self.server = rpc.get_server(
             messaging.Target(topic='cyborg-conductor', server=HOST,
