@@ -74,9 +74,11 @@ _OPTIONS = {exception.PciConfigInvalidDeviceSpec: '[pci] device_spec',
 
 
 def _reasons(subject: str, errors) -> list[Finding]:
-    return [Finding('reason', subject, line) for error in errors
+    known = '%s of host %s is not valid:' % (subject, CONF.host)
+    return [Finding('reason', subject, line.removeprefix(known).strip())
+            for error in errors
             for line in exception.plain_text(error).split('\n')
-            if not line.endswith(' is not valid:')]
+            if line != known]
 
 
 def _drivers() -> Iterator[Finding]:

@@ -61,6 +61,10 @@ def for_people(row: dict[str, Any]) -> tuple[str, ...]:
     """The cells of one line of the table."""
     ids = '%(vendor_id)s:%(product_id)s' % row if row['vendor_id'] else '-'
     kind = 'VF of %s' % row['parent'] if row['parent'] else row['kind']
+    # The rule's text would make the line too long for a terminal.
+    rule = (row['rule'] or '').partition(': {')[0] or None
+    if row['managed'] is False and row['verdict'] == 'offered':
+        rule += ', managed=false'
     return tuple('-' if cell is None else str(cell) for cell in (
         row['address'], ids, row['class_name'], row['driver'], kind,
-        row['numa_node'], row['iommu_group'], row['verdict'], row['rule']))
+        row['numa_node'], row['iommu_group'], row['verdict'], rule))
