@@ -4,6 +4,7 @@
 import json
 import uuid
 
+import oslo_messaging as messaging
 import sqlalchemy as sa
 
 from cyborg import objects
@@ -22,6 +23,10 @@ from cyborg.tests.fixtures import placement
 from cyborg.tests.fixtures import rpc
 
 HOST = 'compute-1'
+
+#: What a manager that is called directly raises for an error of our own;
+#: over RPC the error itself arrives.
+EXPECTED = messaging.ExpectedException
 
 
 def address(bus: int = 1, device: int = 0, function: int = 0) -> dict:

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report costs, in statements and Placement calls (PERF-1, PERF-3)."""
+
+from cyborg.tests.functional.conductor import base
+
+
+def devices(count: int, **others) -> list:
+    """Devices with names of their own, on up to 8 functions of a slot."""
+    found = []
+    for number in range(count):
+        bus, rest = 1 + number // 256, number % 256
+        where = base.address(bus, rest // 8, rest % 8)
+        device = base.device(
+            bus, name='%s_%d' % (base.HOST, number),
+            handles=[base.handle(**where)], **others)
+        device.controlpath_id.cpid_info = base.text(where)
+        found.append(device)
+    return found
+
+
+class CostTest(base.ConductorTestCase):
+
+    timeout = 400
+
+    def measured(self, *reported):
+        """(statements, Placement calls that read, that write)"""
+        self.placement.forget_calls()
+        with self.db.count_statements() as sql:
+            self.report(*reported, by=self.manager)
+        methods = [call.method for call in self.placement.calls]
+        return len(sql), methods.count('GET'), (
+            len(methods) - methods.count('GET'))
+
+    def test_cost_of_first_and_unchanged_reports(self):
+        before = 0
+        for count in (16, 256, 1024):
+            reported = devices(count)
+            statements, reads, writes = self.measured(*reported)
+            new = count - before
+            self.assertLessEqual(statements, 4 * new)
+            self.assertLessEqual(reads + writes, 4 * new)
+            statements, reads, writes = self.measured(*reported)
+            self.assertLessEqual(statements, 8)
+            self.assertEqual((1, 0), (reads, writes))
+            before = count
+
+    def test_cost_grows_with_what_changed(self):
+        """PERF-3: 256 devices of which one differs cost as one."""
+        reported = devices(256)
+        self.measured(*reported)
+        changed = devices(1, traits=('B',)) + reported[1:]
+        statements, reads, writes = self.measured(*changed)
+        self.assertLessEqual(statements, 12)
+        self.assertLessEqual(reads + writes, 8)
+        statements, reads, writes = self.measured(*changed[1:])
+        self.assertLessEqual(statements, 14)
+        self.assertLessEqual(reads + writes, 4)
+
+    def test_first_look_of_another_conductor(self):
+        """It reads every provider once, writes nothing, and knows then."""
+        reported = devices(16)
+        self.measured(*reported)
+        self.manager = self.start_conductor('conductor-2')
+        statements, reads, writes = self.measured(*reported)
+        self.assertLessEqual(statements, 8)
+        self.assertLessEqual(reads, 2 * 16 + 4)
+        self.assertEqual(0, writes)
+        self.assertEqual((1, 0), self.measured(*reported)[1:])
