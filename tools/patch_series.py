@@ -60,11 +60,30 @@ class Series:
         return sorted(self.directory.glob('[0-9]*.patch'))
 
     def digest(self) -> str:
-        """Name of the patched tree: changes with any patch."""
+        """Part of the patched tree's name: changes with any patch."""
         total = hashlib.sha256()
         for patch in self.patches:
             total.update(patch.name.encode() + patch.read_bytes())
         return total.hexdigest()[:12]
+
+    def tree(self, cache: pathlib.Path, patched: bool) -> pathlib.Path:
+        """Where the source tree is, or will be."""
+        return cache / ('%s-%s-%s' % (
+            self.package, self.version,
+            self.digest() if patched else 'released'))
+
+    def venv(self, cache: pathlib.Path) -> pathlib.Path:
+        """Where the virtual environment of both trees is, or will be."""
+        return cache / ('%s-%s-venv' % (self.package, self.version))
+
+
+def default_cache() -> pathlib.Path:
+    """``CYBORG_PATCH_CACHE``, or a folder in the user's cache."""
+    named = os.environ.get('CYBORG_PATCH_CACHE')
+    if named:
+        return pathlib.Path(named)
+    base = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
+    return pathlib.Path(base) / 'cyborg-patch-series'
 
 
 def read_series(directory: pathlib.Path) -> Series:
@@ -124,9 +143,7 @@ def unpack(series: Series, cache: pathlib.Path, patched: bool):
     The tree is built beside its final place and renamed, so that an
     interrupted run leaves nothing that looks complete.
     """
-    name = '%s-%s-%s' % (series.package, series.version,
-                         series.digest() if patched else 'released')
-    tree = cache / name
+    tree = series.tree(cache, patched)
     if tree.is_dir():
         return tree
     archive = fetch(series, cache)
@@ -157,7 +174,7 @@ def environment_for(series: Series, cache: pathlib.Path,
     where its ``egg-info`` serves the entry points, so that the released and
     the patched tree share one environment.
     """
-    venv = cache / ('%s-%s-venv' % (series.package, series.version))
+    venv = series.venv(cache)
     python, stamp = venv / 'bin' / 'python', venv / 'complete'
     wanted = '\n'.join([(tree / name).read_text()
                         for name in series.requirements] +
@@ -231,7 +248,8 @@ def run_tests(series: Series, python: pathlib.Path, tree: pathlib.Path,
                 cwd=tree, env=environment, stdout=logs[n],
                 stderr=subprocess.STDOUT)
             for n in range(jobs)]
-        for process, output, log in zip(processes, outputs, logs):
+        for process, output, log in zip(processes, outputs, logs,
+                                        strict=True):
             process.wait()
             if not output.is_file():
                 log.seek(0)
@@ -249,15 +267,12 @@ def main(argv=None) -> int:
         argv = sys.argv[1:]
     if argv[:1] == ['--worker']:
         return worker(int(argv[1]), int(argv[2]), argv[3], argv[4:])
-    default = pathlib.Path(
-        os.environ.get('CYBORG_PATCH_CACHE') or
-        pathlib.Path(os.environ.get('XDG_CACHE_HOME') or
-                     pathlib.Path.home() / '.cache') / 'cyborg-patch-series')
     parser = argparse.ArgumentParser(
         prog='run-tests', description='Apply a patch series to a released '
         'source package and run the tests it touches.')
     parser.add_argument('series', type=pathlib.Path)
-    parser.add_argument('--cache', type=pathlib.Path, default=default,
+    parser.add_argument('--cache', type=pathlib.Path,
+                        default=default_cache(),
                         help='where sources and environments are kept '
                              '(default: $CYBORG_PATCH_CACHE or %(default)s)')
     parser.add_argument('--jobs', type=int, default=os.cpu_count() or 1)
