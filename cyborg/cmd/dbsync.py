@@ -11,7 +11,10 @@ import sqlalchemy as sa
 from cyborg.common import config
 from cyborg.common import context
 from cyborg.common import exception
+from cyborg.common import nova_client
+from cyborg.common import sdk
 from cyborg.conf import CONF
+from cyborg.db import arqs
 from cyborg.db import devices
 from cyborg.db.sqlalchemy import migration
 
@@ -20,28 +23,39 @@ NAME = 'cyborg-dbsync'
 BATCH = 500
 
 
-def _upgrade() -> None:
+def _upgrade() -> int:
     migration.upgrade(CONF.command.revision)
+    return 0
 
 
-def _revision() -> None:
+def _revision() -> int:
     migration.revision(CONF.command.message, CONF.command.autogenerate)
+    return 0
 
 
-def _stamp() -> None:
+def _stamp() -> int:
     migration.stamp(CONF.command.revision)
+    return 0
 
 
-def _version() -> None:
+def _version() -> int:
     print(migration.version())
+    return 0
 
 
-def _create_schema() -> None:
+def _create_schema() -> int:
     migration.create_schema()
+    return 0
 
 
-def _online_data_migrations() -> None:
+def _online_data_migrations() -> int:
+    """:returns: 0, or 2 when rows are left that could be filled in."""
     admin = context.get_admin_context()
+    _fill_in_states(admin)
+    return _fill_in_projects(admin)
+
+
+def _fill_in_states(admin) -> None:
     found = changed = 0
     while True:
         seen, done = devices.fill_in_state(admin, BATCH)
@@ -51,6 +65,45 @@ def _online_data_migrations() -> None:
             break
     print('Filled in device_state of %d of %d devices that had none.'
           % (changed, found))
+
+
+def _fill_in_projects(admin) -> int:
+    """Nova knows whose the instances are that hold ARQs without project."""
+    instances = arqs.instances_without_project(admin)
+    adrift = instances.pop(None, 0)
+    changed, failure = 0, None
+    nova = None
+    for instance in instances:
+        try:
+            if nova is None:
+                nova = _nova()
+            project = nova.project_of(instance)
+        except exception.CyborgException as error:
+            failure = exception.plain_text(error)
+            break
+        if project is None:
+            adrift += instances[instance]
+        else:
+            changed += arqs.fill_in_project(admin, instance, project)
+    print('Filled in project_id of %d of %d accelerator requests that had '
+          'none.' % (changed, sum(instances.values())))
+    if adrift:
+        print('%d accelerator requests without a project belong to no '
+              'instance that Nova knows. An admin can see and delete them.'
+              % adrift)
+    if failure:
+        print('%s: %s' % (NAME, failure), file=sys.stderr)
+        return 2
+    return 0
+
+
+def _nova() -> nova_client.NovaClient:
+    if not sdk.has_credentials('nova'):
+        raise exception.ConfigInvalid(
+            error_msg='[nova] has no credentials, so nobody can tell whose '
+                      'the instances of accelerator requests without a '
+                      'project are. Configure [nova] as for a conductor')
+    return nova_client.NovaClient()
 
 
 def _add_commands(subparsers) -> None:
@@ -74,8 +127,9 @@ def _add_commands(subparsers) -> None:
     add('create_schema', _create_schema,
         'Create all tables in an empty database.')
     add('online_data_migrations', _online_data_migrations,
-        'Fill in the device_state of rows from before the column existed. '
-        'Services may run meanwhile.')
+        'Fill in what older releases did not store: device_state of '
+        'devices, project_id of accelerator requests (asks Nova). Services '
+        'may run meanwhile.')
 
 
 _COMMAND = cfg.SubCommandOpt(
@@ -86,7 +140,8 @@ _COMMAND = cfg.SubCommandOpt(
 def main(argv: list[str] | None = None) -> int:
     """Run one command.
 
-    :returns: exit status, 0 when the command did what it is for.
+    :returns: exit status: 0 when the command did what it is for, 2 when
+        online_data_migrations left rows to fill in, 1 on any other error.
     """
     CONF.register_cli_opt(_COMMAND)
     log.register_options(CONF)
@@ -94,14 +149,13 @@ def main(argv: list[str] | None = None) -> int:
     CONF.set_default('use_stderr', True)
     try:
         config.prepare(sys.argv if argv is None else argv)
-        CONF.command.function()
+        return CONF.command.function()
     except (cfg.Error, db_exc.DBError, db_exc.DBMigrationError,
             db_exc.DBNonExistentDatabase, exception.CyborgException,
             sa.exc.SQLAlchemyError) as error:
         print('%s: %s' % (NAME, exception.plain_text(error)),
               file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == '__main__':

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Telling Nova how a bind ended."""
+"""Telling Nova how a bind ended, and asking whose an instance is."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ _NO_HOST_YET = 422
 
 
 class NovaClient:
-    """The one call to Nova, with the options of ``[nova]``."""
+    """The calls to Nova, with the options of ``[nova]``."""
 
     def __init__(self, adapter=None):
         self._given = adapter
@@ -62,6 +62,28 @@ class NovaClient:
             raise _failed(instance_uuid, 'no answer: %s' % error) from error
         self._check(instance_uuid, answer)
 
+    def project_of(self, instance_uuid: str) -> str | None:
+        """The project of an instance; None when Nova has no such instance.
+
+        The credentials of ``[nova]`` have to see every project's instances.
+
+        :raises InvalidAPIResponse: Nova did not answer, or not this.
+        """
+        url = '/servers/%s' % instance_uuid
+        try:
+            answer = self._adapter.get(url)
+        except ks_exc.ClientException as error:
+            raise _unusable('GET ' + url, 'no answer: %s' % error) from error
+        if answer.status_code == 404:
+            return None
+        try:
+            if answer.status_code == 200:
+                return answer.json()['server']['tenant_id']
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise _unusable('GET ' + url, 'status %s, without the project'
+                        % answer.status_code)
+
     def _check(self, instance_uuid, answer):
         status = answer.status_code
         if status == 200:
@@ -87,6 +109,8 @@ def _codes(answer) -> set:
 
 
 def _failed(instance_uuid, text):
-    return exception.InvalidAPIResponse(
-        service='Nova', api='POST %s for instance %s' % (
-            _URL, instance_uuid), msg=text)
+    return _unusable('POST %s for instance %s' % (_URL, instance_uuid), text)
+
+
+def _unusable(api, text):
+    return exception.InvalidAPIResponse(service='Nova', api=api, msg=text)

@@ -149,3 +149,32 @@ def delete(context, uuid: str) -> None:
         raise exception.ARQBadState(
             uuid=uuid, state=state,
             expected='Initial, Unbound, BindFailed')
+
+
+def instances_without_project(context) -> dict[str | None, int]:
+    """How many ARQs have no project, by the instance they are bound to.
+
+    Releases before 2026.2 stored none. The key None stands for those that
+    belong to no instance either.
+    """
+    arq = models.ExtARQ
+    with api.reader(context) as session:
+        return dict(session.execute(
+            sa.select(arq.instance_uuid, sa.func.count(arq.id))
+            .where(arq.project_id.is_(None)).group_by(arq.instance_uuid)
+            .order_by(arq.instance_uuid)).all())
+
+
+@api.retry_on_deadlock
+def fill_in_project(context, instance_uuid: str, project_id: str) -> int:
+    """Give the ARQs of an instance that have no project its project.
+
+    :returns: rows changed.
+    """
+    arq = models.ExtARQ
+    with api.writer(context) as session:
+        return session.execute(
+            sa.update(arq).where(arq.instance_uuid == instance_uuid,
+                                 arq.project_id.is_(None))
+            .values(project_id=project_id)
+            .execution_options(synchronize_session=False)).rowcount

@@ -146,3 +146,20 @@ class TestDamage(base.DatabaseTestCase):
         self.assertEqual({healthy.id, lost.id, orphan.id}, set(found))
         self.assertIsNone(found[lost.id].handle_uuid)
         self.assertIsNone(found[orphan.id].profile_name)
+
+
+class TestWithoutProject(base.DatabaseTestCase):
+
+    def test_fill_in(self):
+        profile = rows.profile()
+        lone = rows.arq(profile, project_id=None)
+        bound = [rows.arq(profile, project_id=None, instance_uuid='i1')
+                 for _each in range(2)]
+        other = rows.arq(profile, project_id='p2', instance_uuid='i1')
+        self.assertEqual({None: 1, 'i1': 2},
+                         arqs.instances_without_project(self.context))
+        self.assertEqual(2, arqs.fill_in_project(self.context, 'i1', 'p1'))
+        self.assertEqual([None, 'p1', 'p1', 'p2'], [
+            rows.read(each).project_id for each in (lone, *bound, other)])
+        self.assertEqual({None: 1},
+                         arqs.instances_without_project(self.context))

@@ -8,6 +8,7 @@ import sys
 import sqlalchemy as sa
 import testscenarios
 
+from cyborg.tests.fixtures import nova as nova_fixture
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
 
@@ -83,12 +84,44 @@ class TestDbsync(base.DatabaseTestCase):
         self.run_dbsync('create_schema')
         rows.device(bus=1, device_state=None)
         rows.device(bus=2)
-        self.assertEqual(
+        self.assertEqual([
             'Filled in device_state of 1 of 1 devices that had none.',
-            self.run_dbsync('online_data_migrations')[0])
+            'Filled in project_id of 0 of 0 accelerator requests that had '
+            'none.'], self.run_dbsync('online_data_migrations')[0]
+            .splitlines())
         with self.db.engine.connect() as connection:
             self.assertEqual(0, connection.scalar(sa.text(
                 'SELECT count(*) FROM devices WHERE device_state IS NULL')))
+
+    def test_whose_requests(self):
+        """Nova tells the project of requests from before 2026.2."""
+        nova = self.useFixture(nova_fixture.NovaFixture(http=True))
+        nova.projects['i1'] = 'p1'
+        self._write('[database]\nconnection = %s\n[nova]\nauth_type = none\n'
+                    'endpoint_override = %s\n' % (self.db.url, nova.endpoint))
+        self.run_dbsync('create_schema')
+        profile = rows.profile()
+        found = rows.arq(profile, project_id=None, instance_uuid='i1')
+        rows.arq(profile, project_id=None, instance_uuid='gone')
+        rows.arq(profile, project_id=None)
+        self.assertEqual([
+            'Filled in project_id of 1 of 2 accelerator requests that had '
+            'none.',
+            '2 accelerator requests without a project belong to no instance '
+            'that Nova knows. An admin can see and delete them.'],
+            self.run_dbsync('online_data_migrations')[0].splitlines()[1:])
+        self.assertEqual('p1', rows.read(found).project_id)
+        nova.answer = 500
+        errors = self.run_dbsync('online_data_migrations', status=2)[1]
+        self.assertIn('cyborg-dbsync: Nova gave an unusable answer to GET '
+                      '/servers/gone: status 500, without the project',
+                      errors)
+
+    def test_nobody_to_ask(self):
+        self.run_dbsync('create_schema')
+        rows.arq(rows.profile(), project_id=None, instance_uuid='i1')
+        errors = self.run_dbsync('online_data_migrations', status=2)[1]
+        self.assertIn('[nova] has no credentials', errors)
 
     def test_revision_files_are_for_developers(self):
         """The command exists; it is not run, it would write into the tree."""
