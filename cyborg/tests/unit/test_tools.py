@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands of a clone count what they ran, and fail on nothing."""
+
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import sys
+
+import testtools
+
+from cyborg.conf import default
+from cyborg.tests import base
+
+TOOLS = pathlib.Path(default.PACKAGE_PARENT) / 'tools'
+
+STESTR = '''
+Ran: 12 tests in 3.4 sec.
+ - Passed: 9
+ - Skipped: 2
+ - Expected Fail: 0
+ - Unexpected Success: 0
+ - Failed: 1
+'''.splitlines()
+
+
+@testtools.skipUnless(TOOLS.is_dir(), 'only in a clone')
+class ToolsTest(base.TestCase):
+
+    def load(self, name):
+        """A tool as a module, without its bytecode in the clone."""
+        loader = importlib.machinery.SourceFileLoader(
+            name.replace('-', '_'), str(TOOLS / name))
+        spec = importlib.util.spec_from_loader(loader.name, loader)
+        module = importlib.util.module_from_spec(spec)
+        sys.path.insert(0, str(TOOLS))
+        self.addCleanup(sys.path.remove, str(TOOLS))
+        self.addCleanup(sys.modules.pop, 'clone_venv', None)
+        loader.exec_module(module)
+        return module
+
+    def count(self, counted, status, lines):
+        tool = self.load('run-tests')
+        return tool.count(tool.Step('s', [], counted), status, lines)
+
+    def test_counts_of_stestr(self):
+        self.assertEqual((9, 1, 2), self.count('stestr', 1, STESTR))
+
+    def test_counts_of_a_closing_line(self):
+        self.assertEqual((5, 0, 3), self.count(
+            'line', 0, ['4 passed, 9 failed', 'x',
+                        '5 passed, 0 failed, 3 skipped']))
+
+    def test_a_suite_that_ran_nothing_has_failed(self):
+        self.assertEqual((0, 1, 0), self.count('stestr', 0, []))
+        self.assertEqual((0, 1, 4), self.count(
+            'line', 0, ['0 passed, 0 failed, 4 skipped']))
+
+    def test_a_suite_that_broke_down_has_failed(self):
+        self.assertEqual((5, 1, 0), self.count(
+            'line', 2, ['5 passed, 0 failed']))
+
+    def test_a_step_without_counts(self):
+        self.assertEqual((1, 0, 0), self.count(None, 0, []))
+        self.assertEqual((0, 1, 0), self.count(None, 1, []))
+
+    def test_every_step_has_its_command(self):
+        for step in self.load('run-tests').STEPS:
+            if '/' in step.command[0]:
+                path = TOOLS.parent / step.command[0]
+                self.assertTrue(os.access(path, os.X_OK), path)
+
+    def test_every_requirement_has_a_lower_bound(self):
+        tool = self.load('test-lower-bounds')
+        for name in tool.FILES:
+            text = (TOOLS.parent / name).read_text()
+            self.assertEqual(
+                len([line for line in text.splitlines()
+                     if line and not line.startswith('#')]),
+                len(list(tool.lower_bounds(text))))
+        self.assertRaises(SystemExit, list, tool.lower_bounds('pecan\n'))
