@@ -13,6 +13,8 @@ from cyborg.objects import fields
 
 LOG = logging.getLogger(__name__)
 
+MAX_NAME_LENGTH = 255
+
 
 def groups_of(profile_json: str | None) -> list[dict[str, str]] | None:
     """The groups in a stored profile; None when the text is damaged."""
@@ -108,6 +110,7 @@ class DeviceProfile(base.PersistentObject):
         give, whatever the fields hold.
 
         :raises exception.DeviceProfileNameNeeded: no name.
+        :raises exception.InvalidParameterValue: a name that is too long.
         :raises exception.DeviceProfileGroupsExpected: no groups.
         :raises exception.InvalidUUID: the uuid is none.
         :raises exception.DuplicateDeviceProfileName: the name is taken.
@@ -116,6 +119,11 @@ class DeviceProfile(base.PersistentObject):
         from cyborg.db import device_profiles
         if not (self.obj_attr_is_set('name') and self.name):
             raise exception.DeviceProfileNameNeeded()
+        if len(self.name) > MAX_NAME_LENGTH:
+            # A 2026.2 API passes it on, and MariaDB would fail at it.
+            raise exception.InvalidParameterValue(
+                err='the name of a device profile has at most %d characters, '
+                    'this one has %d.' % (MAX_NAME_LENGTH, len(self.name)))
         if not self.obj_attr_is_set('groups'):
             raise exception.DeviceProfileGroupsExpected()
         uuid = self.uuid if self.obj_attr_is_set('uuid') else None

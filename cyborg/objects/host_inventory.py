@@ -57,5 +57,5 @@ class HostInventory(base.CyborgObject):
                 context, rows.attributes),
             attach_handles=attach_handle.AttachHandleList.from_rows(
                 context, rows.attach_handles))
-        inventory.obj_reset_changes(recursive=True)
+        inventory.obj_reset_changes()
         return inventory

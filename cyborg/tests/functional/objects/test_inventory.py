@@ -146,6 +146,15 @@ class TestProfiles(base.ObjectTestCase):
         self.assertRaises(exception.InvalidUUID,
                           self._profile(uuid='xyz').create)
 
+    def test_a_name_that_is_too_long(self):
+        """Known fault 10: MariaDB failed at it, SQLite took it."""
+        self._profile(name='n' * 255).create()
+        error = self.assertRaises(exception.InvalidParameterValue,
+                                  self._profile(name='n' * 256).create)
+        self.assertEqual(
+            'the name of a device profile has at most 255 characters, this '
+            'one has 256.', error.message)
+
     def test_odd_uuids_from_2026_2(self):
         """Known fault 8: listed, shown and deleted all the same."""
         rows.profile(uuid='not-a-uuid')
