@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cyborg-standalone: the whole service on one machine, for evaluation."""
+
+from collections.abc import Iterable
+import contextlib
+import logging as py_logging
+import pathlib
+import signal
+import sys
+import tempfile
+import threading
+
+from oslo_config import cfg
+from oslo_log import log as logging
+import oslo_messaging as messaging
+
+from cyborg.accelerator.drivers.pci.pci import survey
+from cyborg.cmd import pci_rows
+from cyborg.common import config
+from cyborg.common import exception
+from cyborg.conf import CONF
+from cyborg.standalone import demo
+from cyborg.standalone import display
+from cyborg.standalone import service
+from cyborg.standalone import settings
+
+LOG = logging.getLogger(__name__)
+
+NAME = 'cyborg-standalone'
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run until Ctrl-C or SIGTERM, or until the demonstration is over.
+
+    :returns: exit status: 0 when all went well, 1 when it cannot start or
+        the demonstration failed, 2 for wrong arguments.
+    """
+    try:
+        with contextlib.ExitStack() as exits:
+            state = _configure(sys.argv if argv is None else argv, exits)
+            stopping = _until_signalled()
+            running = exits.enter_context(service.Standalone(CONF, state))
+            _show(running, state)
+            if CONF.demo:
+                return demo.run(running.url, CONF.host, sys.stdout)
+            stopping.wait()
+            print('Stopping.', flush=True)
+            return 0
+    except settings.UsageError as error:
+        print('%s: %s' % (NAME, error.message), file=sys.stderr)
+        return 2
+    except (cfg.Error, exception.CyborgException,
+            messaging.MessagingException) as error:
+        LOG.debug('Cannot start', exc_info=True)
+        print('%s cannot start: %s' % (NAME, exception.plain_text(error)),
+              file=sys.stderr)
+        return 1
+
+
+def _configure(argv: list[str], exits: contextlib.ExitStack) -> pathlib.Path:
+    CONF.register_cli_opts(settings.CLI_OPTS)
+    # Parsing it is what makes the option known.
+    messaging.TransportURL.parse(CONF, 'fake:/')
+    CONF.set_default('transport_url', 'fake:/')
+    # No /etc/cyborg: what stands there belongs to the real services.
+    config.parse_args(argv, default_config_files=[])
+    settings.check(CONF)
+    if CONF.state_dir:
+        state = pathlib.Path(CONF.state_dir).absolute()
+    elif CONF.demo:
+        state = pathlib.Path(exits.enter_context(
+            tempfile.TemporaryDirectory(prefix='cyborg-demo-')))
+    else:
+        state = settings.default_state_directory()
+    CONF.set_default('state_path', str(state))
+    _log_to(state, exits)
+    return state
+
+
+def _log_to(state: pathlib.Path, exits: contextlib.ExitStack) -> None:
+    """The terminal shows warnings; the file in the state shows all."""
+    try:
+        state.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise service.StateUnusable(directory=state,
+                                    reason=error.strerror) from None
+    if not (CONF.log_file or CONF.log_dir or CONF.log_config_append
+            or CONF.debug):
+        CONF.set_default('log_file', str(state / 'standalone.log'))
+    config.setup_logging(CONF)
+    exits.callback(py_logging.shutdown)
+
+
+def _until_signalled() -> threading.Event:
+    stopping = threading.Event()
+
+    def on_signal(number, _frame):
+        stopping.set()
+        # A second one ends the process at once.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, on_signal)
+    return stopping
+
+
+def _show(running: service.Standalone, state: pathlib.Path) -> None:
+    found = survey.survey(survey.configuration(CONF))
+    rows = [pci_rows.for_people(row) for row in pci_rows.devices(found)]
+    drivers = CONF.agent.enabled_drivers
+    _print(display.devices(
+        pci_rows.HEADINGS, rows, host=CONF.host, sysfs=CONF.pci.sysfs_path,
+        offered=len(found.offered), drivers=drivers))
+    if CONF.demo:
+        return
+    _print(display.places(running.url, running.placement_url, str(state)))
+    _print(display.usage(
+        running.url.removesuffix(service.MOUNT),
+        'CUSTOM_PCI' if found.offered else 'FPGA'))
+
+
+def _print(lines: Iterable[str]) -> None:
+    print()
+    for line in lines:
+        print(line, flush=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``cyborg-standalone`` says once everything runs."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+FAKE_DRIVER = 'fake_driver'
+#: Columns of the table, by their headings in ``cyborg-pci list``.
+_COLUMNS = ('Address', 'Ids', 'Class', 'Driver', 'Kind', 'NUMA', 'Verdict')
+
+
+def devices(headings: Sequence[str], rows: Sequence[Sequence[str]], *,
+            host: str, sysfs: str, offered: int, drivers: Sequence[str]
+            ) -> Iterator[str]:
+    """What the host has, and what of it is offered.
+
+    :param rows: one a PCI device, cells under ``headings``.
+    """
+    yield 'PCI devices of host %s (%s):' % (host, sysfs)
+    yield ''
+    yield from table(headings, rows)
+    yield ''
+    yield '%d of %d offered.' % (offered, len(rows))
+    if not offered:
+        yield ('Nothing of a machine is handed out unasked. To offer a '
+               'device, for example:')
+        yield '  --device-spec \'{"address": "%s"}\'' % (
+            rows[-1][0] if rows else '0000:3b:00.0')
+    if FAKE_DRIVER in drivers:
+        yield ('The fake driver offers an FPGA with 16 regions to play '
+               'with.')
+
+
+def places(url: str, placement_url: str, state: str) -> Iterator[str]:
+    yield 'Accelerator API  %s/v2' % url
+    yield 'Placement        %s' % placement_url
+    yield 'State and log    %s' % state
+
+
+def usage(root: str, resource_class: str) -> Iterator[str]:
+    """:param root: base URL without the mount point."""
+    yield 'To paste into another terminal (needs python-openstackclient):'
+    yield ''
+    for line in commands(root, resource_class):
+        yield '  ' + line
+    yield ''
+    yield 'Ctrl-C ends it; the next start finds the same state.'
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]
+          ) -> Iterator[str]:
+    """The chosen columns, padded to the same width."""
+    picked = [headings.index(name) for name in _COLUMNS]
+    cells = [[row[index] for index in picked] for row in [headings, *rows]]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(picked))]
+    for row in cells:
+        yield '  ' + '  '.join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+
+
+def commands(root: str, resource_class: str) -> list[str]:
+    """Lines for the stock client that work as they stand, in this order."""
+    client = ('openstack --os-auth-type none --os-endpoint %s accelerator '
+              % root)
+    request = '$(%s)' % (client + 'arq list -f value -c uuid | head -n 1')
+    return [
+        client + 'device list',
+        client + 'device profile create mine --group resources:%s=1'
+        % resource_class,
+        client + 'arq create mine',
+        client + 'arq list',
+        client + 'arq show ' + request,
+        client + 'arq delete ' + request,
+        client + 'device profile delete mine',
+    ]

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``cyborg-standalone`` as a newcomer runs it (BASE-3)."""
+
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+
+from cyborg.tests import base
+from cyborg.tests.fixtures import processes
+from cyborg.tests.fixtures import sysfs as sysfs_fixture
+
+BIN = pathlib.Path(sys.executable).parent
+READY = 'Ctrl-C ends it'
+ENVIRONMENT = {'PYTHONWARNINGS': 'ignore',
+               'PATH': '%s:%s' % (BIN, os.environ['PATH'])}
+
+
+class TestStandalone(base.TestCase):
+
+    timeout = 180
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.temp_dir())
+        self.state = self.folder / 'state'
+
+    def process(self, *arguments, port='0'):
+        return processes.Process(
+            [BIN / 'cyborg-standalone', '--state-dir', self.state,
+             '--port', port, *arguments],
+            self.folder / ('output-%s' % uuid.uuid4().hex), ENVIRONMENT)
+
+    def serve(self, *arguments, **options):
+        """A running one; :ivar root: its base URL."""
+        process = self.useFixture(self.process(*arguments, **options))
+        process.wait_for_output(READY, 60)
+        self.root = re.search(r'http://127\.0\.0\.1:\d+(?=/accelerator/v2)',
+                              process.output).group()
+        return process
+
+    def run_to_end(self, *arguments, **options):
+        """:returns: exit status and output of one that ends by itself."""
+        process = self.useFixture(self.process(*arguments, **options))
+        status = process.process.wait(120)
+        return status, process.output
+
+    def shell(self, line: str) -> str:
+        done = subprocess.run(
+            ['bash', '-c', line], env={**os.environ, **ENVIRONMENT},
+            capture_output=True, text=True, timeout=120)
+        self.assertEqual(0, done.returncode, '%s\n%s\n%s' % (
+            line, done.stdout, done.stderr))
+        return done.stdout
+
+    def openstack(self, words: str) -> str:
+        return self.shell('openstack --os-auth-type none --os-endpoint %s '
+                          'accelerator %s' % (self.root, words))
+
+    def test_demo(self):
+        status, output = self.run_to_end('--simulate', '--demo')
+        self.assertEqual(0, status, output)
+        for text in ('1. What was discovered', 'PATCH /v2/accelerator_',
+                     '"managed": false, "numa_node": 0, "stateful": false',
+                     'That is all of it.'):
+            self.assertIn(text, output)
+
+    def test_demo_leaves_nothing_behind(self):
+        self.run_to_end('--simulate', '--demo')
+        self.serve('--simulate')
+        self.assertEqual('', self.openstack('arq list -f value'))
+        self.assertEqual('', self.openstack('device profile list -f value'))
+
+    def test_simulated_host(self):
+        output = self.serve('--simulate').output
+        verdicts = dict(re.findall(
+            r'^  (0000:\S+) .* (offered|not-selected)$', output, re.M))
+        self.assertEqual(
+            {'0000:21:00.1', '0000:21:00.2', '0000:21:00.3', '0000:21:00.4',
+             '0000:41:00.0'},
+            {a for a, verdict in verdicts.items() if verdict == 'offered'})
+        # The NIC with the default route, the NVMe drive, the PF.
+        for address in ('0000:25:00.0', '0000:45:00.0', '0000:21:00.0'):
+            self.assertEqual('not-selected', verdicts[address])
+        self.assertIn('5 of 13 offered.', output)
+        self.assertNotIn('fake driver', output)
+
+    def test_printed_lines_work_with_the_stock_client(self):
+        output = self.serve('--simulate').output
+        lines = re.findall(r'^  (openstack .*)$', output, re.M)
+        self.assertEqual(7, len(lines))
+        answers = [self.shell(line) for line in lines]
+        self.assertEqual(5, answers[0].count('| PCI'))
+        self.assertIn('Initial', answers[2])
+        self.assertIn('mine', answers[4])
+        self.assertEqual('', self.openstack('arq list -f value'))
+
+    def test_restart_finds_its_state(self):
+        first = self.serve('--simulate')
+        self.openstack('device profile create kept '
+                       '--group resources:CUSTOM_PCI=1')
+        arq = self.openstack('arq create kept -f value -c uuid')
+        devices = self.openstack('device list -f value')
+        first.process.send_signal(signal.SIGINT)
+        self.assertEqual(0, first.process.wait(20))
+        self.assertIn('Stopping.', first.output)
+        self.serve('--simulate')
+        self.assertEqual(devices, self.openstack('device list -f value'))
+        self.assertIn(arq.strip(), self.openstack('arq list -f value'))
+
+    def test_sigterm_stops_it(self):
+        process = self.serve('--simulate')
+        self.assertEqual(0, process.stop())
+
+    def test_port_in_use(self):
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            port = taken.getsockname()[1]
+            status, output = self.run_to_end('--simulate', port=str(port))
+        self.assertEqual(1, status)
+        self.assertEqual(
+            'cyborg-standalone cannot start: The API cannot listen on '
+            '127.0.0.1 port %d: another process listens there. Choose '
+            'another one with --port.\n' % port, output)
+
+    def test_state_in_use(self):
+        self.serve('--simulate')
+        self.assertEqual(
+            (1, 'cyborg-standalone cannot start: Another cyborg-standalone '
+             'uses %s. Stop it, or choose another directory with '
+             '--state-dir.\n' % self.state), self.run_to_end('--simulate'))
+
+    def test_another_tree(self):
+        tree = self.useFixture(sysfs_fixture.SysfsTree('sriov-on'))
+        address = next(device['address'] for device in
+                       sysfs_fixture.captured('sriov-on')
+                       if device.get('physfn')
+                       and device['class'].startswith('0x0200'))
+        output = self.serve('--sysfs', tree.path, '--device-spec',
+                            '{"address": "%s"}' % address).output
+        self.assertIn(tree.path, output)
+        self.assertRegex(output, r'1 of \d+ offered')
+        self.assertEqual('PCI\n', self.openstack(
+            'device list -f value -c type'))
+
+    def test_own_machine(self):
+        """Nothing of it is offered unasked, the fake driver is."""
+        output = self.serve().output
+        self.assertRegex(output, r'\n0 of \d+ offered\.\n')
+        self.assertIn('The fake driver offers an FPGA', output)
+        self.assertEqual('FPGA\n', self.openstack(
+            'device list -f value -c type'))
+
+    def test_own_machine_demo(self):
+        status, output = self.run_to_end('--demo')
+        self.assertEqual(0, status, output)
+        self.assertIn('taking', output)
+        self.assertIn('TEST_PCI', output)
+
+    def test_rule_that_is_wrong(self):
+        status, output = self.run_to_end('--simulate', '--device-spec',
+                                         '{"vendor": "10de"}')
+        self.assertEqual(1, status)
+        self.assertIn('cyborg-standalone cannot start: [pci] device_spec of '
+                      'host', output)
+        self.assertIn('"vendor"', output)
+        self.assertNotIn('Traceback', output)
+
+    def test_contradicting_options(self):
+        status, output = self.run_to_end('--simulate', '--sysfs', '/sys')
+        self.assertEqual((2, 'cyborg-standalone: --simulate and --sysfs '
+                          'exclude each other.\n'), (status, output))
+        status, output = self.run_to_end('--sysfs', '/nonexistent')
+        self.assertEqual((2, 'cyborg-standalone: --sysfs: there is no '
+                          'directory /nonexistent.\n'), (status, output))
