@@ -7,10 +7,13 @@ periodic reporting". What follows from the facts is decided by
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
 import threading
 
 from oslo_log import log as logging
+import oslo_messaging as messaging
 from oslo_utils import timeutils
 
 from cyborg.agent import discovery
@@ -37,6 +40,10 @@ class ManagedModeConflicts(exception.ManagedModeConflict):
                  'their managed mode, which is refused: %(devices)s. Put the '
                  'former values back into [pci] device_spec, or delete the '
                  'instances first.')
+
+
+class ConductorFailed(exception.CyborgException):
+    _msg_fmt = _('the conductor failed with %(kind)s: %(reason)s')
 
 
 #: What an operator has to resolve: stops a start, rejects a later report.
@@ -67,6 +74,7 @@ class ResourceTracker:
             change its managed mode (REC-3). Nothing was changed.
         :raises exception.AttachInfoInvalid: a stored PCI handle is damaged.
         :raises discovery.DiscoveryFailed: a driver failed; nothing was sent.
+        :raises ConductorFailed: with an error that has no class of ours.
         :raises exception.AttachHandleChanged: a handle changed twice while
             it was updated (REC-5).
         """
@@ -81,7 +89,8 @@ class ResourceTracker:
                     '%s reports without reconciling managed modes, a changed '
                     'one has no effect on known devices', getattr(
                         self._conductor, 'version_cap', None), hostname)
-            self._conductor.report_data(context, hostname, devices)
+            with _conductor_at_work():
+                self._conductor.report_data(context, hostname, devices)
             LOG.info('Host %(host)s reported %(count)d devices of %(drivers)s '
                      'in %(seconds).1f s, managed mode updated on %(updated)d '
                      'attach handles', {
@@ -95,7 +104,7 @@ class ResourceTracker:
         """Raise unless a conductor answers a read within ``timeout`` s."""
         quick = conductor_rpcapi.ConductorAPI(timeout=timeout)
         with objects_base.indirection(
-                conductor_rpcapi.IndirectionAPI(quick)):
+                conductor_rpcapi.IndirectionAPI(quick)), _conductor_at_work():
             host_inventory.HostInventory.get_by_host(context, hostname)
 
     # Reconciliation
@@ -128,7 +137,7 @@ class ResourceTracker:
 
     def _plan(self, context, hostname, found: Sequence[
             values.DiscoveredDevice]):
-        with objects_base.indirection(self._indirection):
+        with self._remotely():
             inventory = host_inventory.HostInventory.get_by_host(
                 context, hostname)
         persisted = inventory_values.persisted_host(inventory)
@@ -151,17 +160,42 @@ class ResourceTracker:
         text = attach_info.merge(
             change.handle.attach_info, change.attach_info,
             take_managed=True, take_others=False)
-        with objects_base.indirection(self._indirection):
+        with self._remotely():
             handle.update_attach_info(text)
         LOG.info('Device %s of host %s: managed=%s is now managed=%s (attach '
                  'handle %s)', change.address, change.hostname,
                  _json(change.old), _json(change.new), change.handle.uuid)
+
+    @contextlib.contextmanager
+    def _remotely(self) -> Iterator[None]:
+        with objects_base.indirection(
+                self._indirection), _conductor_at_work():
+            yield
 
     def _first_time(self, what: str) -> bool:
         if what in self._said:
             return False
         self._said.add(what)
         return True
+
+
+@contextlib.contextmanager
+def _conductor_at_work() -> Iterator[None]:
+    """Tell a fault of the conductor from one of ours.
+
+    oslo.messaging raises builtin exceptions of a remote method as if they
+    were local ones.
+
+    :raises ConductorFailed: in place of an error that has no other meaning.
+    """
+    try:
+        yield
+    except (exception.CyborgException, messaging.MessagingException):
+        raise
+    except Exception as error:
+        raise ConductorFailed(
+            kind=type(error).__name__.removesuffix('_Remote'),
+            reason=exception.plain_text(error)) from error
 
 
 def first_damaged(persisted: values.PersistedHost
