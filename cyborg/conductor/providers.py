@@ -100,10 +100,6 @@ class ProviderSync:
         self._say(hostname, run.outcomes)
         return SyncResult(run.outcomes)
 
-    def forget(self, uuid: str) -> None:
-        """Look at a provider again at the next report."""
-        self._verified.pop(uuid, None)
-
     def _is_verified(self, host, wanted) -> bool:
         present = host.tree.get(wanted.uuid)
         return present is not None and self._verified.get(wanted.uuid) == (
