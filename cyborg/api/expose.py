@@ -67,8 +67,26 @@ class Uuid(wsme.types.UserType):
         return None if value is None else Uuid.validate(value)
 
 
+class RowId(wsme.types.UserType):
+    """A whole number that fits the integer columns."""
+
+    basetype = int
+    name = 'integer'
+
+    @staticmethod
+    def validate(value):
+        if not -schemas.MAX_INTEGER - 1 <= value <= schemas.MAX_INTEGER:
+            raise ValueError(_('%s is out of range.') % value)
+        return value
+
+    @staticmethod
+    def frombasetype(value):
+        return None if value is None else RowId.validate(int(value))
+
+
 JSON = Json()
 UUID = Uuid()
+ROW_ID = RowId()
 
 
 def _arguments(definition, args, kwargs) -> tuple[list, dict]:

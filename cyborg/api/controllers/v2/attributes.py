@@ -5,14 +5,10 @@ import wsme.types
 
 from cyborg import objects
 from cyborg.api import expose
-from cyborg.api import schemas
 from cyborg.api import services
 from cyborg.api.controllers import base
 from cyborg.api.schemas import attributes as schema
 from cyborg.api.views import attributes as views
-
-_ID = wsme.types.IntegerType(minimum=-schemas.MAX_INTEGER - 1,
-                             maximum=schemas.MAX_INTEGER)
 
 
 class Attributes(base.ResourceController):
@@ -23,7 +19,7 @@ class Attributes(base.ResourceController):
         attribute = objects.Attribute.get(services.context(), uuid)
         return views.single(attribute, services.base_url())
 
-    @expose.expose(_ID, wsme.types.text)
+    @expose.expose(expose.ROW_ID, wsme.types.text)
     def get_all(self, deployable_id=None, key=None):
         """Zero and an empty text filter nothing, as they always have."""
         services.authorize('cyborg:attribute:get_all')
