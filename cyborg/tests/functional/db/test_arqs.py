@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accelerator requests: one statement a list, whatever is in it."""
 
-import testscenarios
-
 from cyborg.common import context
 from cyborg.common import exception
 from cyborg.db import arqs
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 
 class TestList(base.DatabaseTestCase):

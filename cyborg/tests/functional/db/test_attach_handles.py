@@ -5,7 +5,6 @@ import threading
 
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
-import testscenarios
 
 from cyborg.common import context
 from cyborg.common import exception
@@ -13,8 +12,6 @@ from cyborg.db import attach_handles
 from cyborg.db.sqlalchemy import models
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 WANTED = rows.address(managed=False)
 

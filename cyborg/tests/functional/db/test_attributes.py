@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes."""
 
-import testscenarios
-
 from cyborg.common import exception
 from cyborg.db import attributes
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 
 class TestAttributes(base.DatabaseTestCase):

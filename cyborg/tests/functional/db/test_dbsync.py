@@ -6,13 +6,10 @@ import subprocess
 import sys
 
 import sqlalchemy as sa
-import testscenarios
 
 from cyborg.tests.fixtures import nova as nova_fixture
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 HEAD = 'b47c8f2d1e3a'
 

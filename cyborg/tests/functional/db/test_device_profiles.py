@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device profiles: typed errors that are the same on every database."""
 
-import testscenarios
-
 from cyborg.common import exception
 from cyborg.db import device_profiles
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 GROUPS = [{'resources:CUSTOM_PCI': '1', 'trait:A': 'required'}, {'b': '2'}]
 

@@ -1,15 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices and deployables: filters in SQL, pages, missing states."""
 
-import testscenarios
-
 from cyborg.common import exception
 from cyborg.db import deployables
 from cyborg.db import devices
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 
 class TestList(base.DatabaseTestCase):

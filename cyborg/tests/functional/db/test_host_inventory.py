@@ -2,7 +2,6 @@
 """A host's rows, read in a constant number of statements (PERF-1)."""
 
 import sqlalchemy as sa
-import testscenarios
 
 from cyborg.common import context
 from cyborg.db import api
@@ -11,8 +10,6 @@ from cyborg.db.sqlalchemy import models
 from cyborg.inventory import values
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 
 class TestLoad(base.DatabaseTestCase):

@@ -3,15 +3,12 @@
 
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
-import testscenarios
 
 from cyborg.db.sqlalchemy import migration
 from cyborg.db.sqlalchemy import models
 from cyborg.tests.fixtures import database
 from cyborg.tests.functional.db import base
 from cyborg.tests.functional.db import schemas
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 REVISIONS = (
     'f50980397351', 'd6f033d8fa5b', 'ede4e3f1a232', '589ff20545b7',

@@ -5,13 +5,9 @@ import os
 import subprocess
 import sys
 
-import testscenarios
-
 from cyborg.cmd import status
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 
 class TestDeviceState(base.DatabaseTestCase):

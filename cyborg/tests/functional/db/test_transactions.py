@@ -5,15 +5,12 @@ import threading
 
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
-import testscenarios
 
 from cyborg.common import context
 from cyborg.db import api
 from cyborg.db.sqlalchemy import models
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
-
-load_tests = testscenarios.load_tests_apply_scenarios
 
 
 class TestTransaction(base.DatabaseTestCase):
@@ -78,6 +75,53 @@ class TestTransaction(base.DatabaseTestCase):
             thread.join()
         self.assertEqual([], failures)
         self.assertEqual('20', rows.read(profile).name)
+
+
+class TestSqliteWriter(base.DatabaseTestCase):
+    scenarios = [('sqlite', {'database': 'sqlite'})]
+
+    def test_waits_at_its_start(self):
+        """A reader that turns writer can't wait; one that says so can."""
+        rows.profile(name='0')
+        inside, failures = threading.Event(), []
+
+        def other():
+            try:
+                with api.writer(context.get_admin_context()) as session:
+                    inside.set()
+                    self._increase(session)
+            except Exception as error:
+                failures.append(error)
+
+        with api.writer(self.context) as session:
+            name = self._read(session)
+            thread = threading.Thread(target=other)
+            thread.start()
+            inside.wait(10)
+            # Long enough for it to read, had it not to wait.
+            thread.join(0.3)
+            session.execute(sa.update(models.DeviceProfile)
+                            .values(name=str(int(name) + 1)))
+        thread.join(30)
+        self.assertEqual([], failures)
+        with api.reader(self.context) as session:
+            self.assertEqual('2', self._read(session))
+
+    @staticmethod
+    def _read(session):
+        return session.scalar(sa.select(models.DeviceProfile.name))
+
+    def _increase(self, session):
+        session.execute(sa.update(models.DeviceProfile).values(
+            name=str(int(self._read(session)) + 1)))
+
+    def test_readers_do_not_wait(self):
+        rows.profile(name='before')
+        with api.writer(self.context) as session:
+            session.execute(
+                sa.update(models.DeviceProfile).values(name='after'))
+            with api.reader(context.get_admin_context()) as other:
+                self.assertEqual('before', self._read(other))
 
 
 class TestRetry(base.DatabaseTestCase):
