@@ -165,7 +165,6 @@ class TestWalk(base.DatabaseTestCase):
 class TestExistingDatabase(base.DatabaseTestCase):
     schema = False
 
-
     def test_a_database_at_the_head_is_left_alone(self):
         """BASE-1: made by upgrade or by create_schema, no migration runs."""
         for make in (migration.upgrade, migration.create_schema):
