@@ -8,7 +8,8 @@ brought in line on its own: a refusal or a failure of one is reported and the
 others go on.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 
 from oslo_log import log as logging
