@@ -28,6 +28,7 @@ from cyborg.common import config
 from cyborg.common import exception
 from cyborg.conf import CONF
 from cyborg.pci import address as pci_address
+from cyborg.pci import sysfs
 
 NAME = 'cyborg-pci'
 
@@ -79,7 +80,8 @@ class ShowDevice(_Command, show.ShowOne):
                     'virtual_functions': _Lines(
                         [str(a) for a in device.virtfns]),
                     'network_interfaces': _Lines(list(device.net_names)),
-                    'upstream': _Lines([str(a) for a in device.upstream]),
+                    'upstream': _Lines([str(a) for a in sysfs.upstream(
+                        CONF.pci.sysfs_path, wanted)]),
                     'advice': _Lines(list(verdict.advice))}
                 return tuple(row), tuple(row.values())
         for fault in found.faults:
@@ -95,7 +97,8 @@ class Tree(_Command):
     def take_action(self, parsed_args):
         stream = self.app.stdout
         colour = stream.isatty() and 'NO_COLOR' not in os.environ
-        for line in pci_tree.lines(self.survey(), colour):
+        for line in pci_tree.lines(
+                self.survey(), CONF.pci.sysfs_path, colour):
             stream.write(line + '\n')
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.pci import classes
 from cyborg.pci import selection
+from cyborg.pci import sysfs
 
 _RESET = '\033[0m'
 #: Outcome -> mark and colour (SGR, ECMA-48).
@@ -19,7 +20,8 @@ MARKS = {
 }
 
 
-def lines(found: survey.Survey, colour: bool = False) -> Iterator[str]:
+def lines(found: survey.Survey, sysfs_path: str,
+          colour: bool = False) -> Iterator[str]:
     """NUMA node, root port, PF, VF: one line each, deeper ones indented."""
     by_node: dict[int, list[selection.Verdict]] = {}
     for verdict in found.verdicts:
@@ -27,7 +29,7 @@ def lines(found: survey.Survey, colour: bool = False) -> Iterator[str]:
         by_node.setdefault(-1 if node is None else node, []).append(verdict)
     for node in sorted(by_node, key=lambda n: (n < 0, n)):
         yield 'NUMA node %d' % node if node >= 0 else 'NUMA node unknown'
-        yield from _node(by_node[node], colour)
+        yield from _node(by_node[node], sysfs_path, colour)
     if found.faults:
         yield 'Unreadable'
         for fault in found.faults:
@@ -37,11 +39,12 @@ def lines(found: survey.Survey, colour: bool = False) -> Iterator[str]:
     yield _legend(found, colour)
 
 
-def _node(verdicts, colour) -> Iterator[str]:
+def _node(verdicts, sysfs_path, colour) -> Iterator[str]:
     """Devices of one node below their root ports."""
     by_port: dict = {}
     for verdict in verdicts:
-        port = (verdict.device.upstream or (None,))[0]
+        bridges = sysfs.upstream(sysfs_path, verdict.device.address)
+        port = bridges[0] if bridges else None
         by_port.setdefault(port, []).append(verdict)
     for verdict in by_port.pop(None, ()):
         # A device of the root bus: a root port, or an integrated function.

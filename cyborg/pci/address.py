@@ -37,6 +37,10 @@ class PciAddress:
     function: int
 
     def __post_init__(self):
+        if (0 <= self.function <= 7 and 0 <= self.device <= 0x1f
+                and 0 <= self.bus <= 0xff
+                and 0 <= self.domain <= 0xffffffff):
+            return
         for name, largest in LIMITS.items():
             value = getattr(self, name)
             if not 0 <= value <= largest:
@@ -54,12 +58,12 @@ class PciAddress:
         match = _TEXT.fullmatch(text)
         if match is None:
             raise InvalidPciAddress(text, _why_not(text))
-        parts = [int(part, 16) for part in match.groups()]
-        for (name, largest), value in zip(LIMITS.items(), parts, strict=True):
-            if value > largest:
-                raise InvalidPciAddress(
-                    text, '%s %x is larger than %x' % (name, value, largest))
-        return cls(*parts)
+        domain, bus, device, function = match.groups()
+        try:
+            return cls(int(domain, 16), int(bus, 16), int(device, 16),
+                       int(function, 16))
+        except InvalidPciAddress as error:
+            raise InvalidPciAddress(text, error.reason) from None
 
     @property
     def addressable(self) -> bool:

@@ -35,8 +35,8 @@ class SysfsTree:
         self.path = path
         self._places: dict[str, str] = {}
         for name in ('bus/pci/devices', 'bus/pci/drivers', 'devices',
-                     'class/net', 'class/block', 'dev/block', 'module',
-                     'kernel/iommu_groups'):
+                     'class/net', 'class/block', 'class/vfio-dev',
+                     'dev/block', 'module', 'kernel/iommu_groups'):
             os.makedirs(self._at(name), exist_ok=True)
 
     def _at(self, *parts: str) -> str:
@@ -139,6 +139,12 @@ class SysfsTree:
                       'RefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n'
                       '%s\t00000000\t0100000A\t0003\t0\t0\t100\t00000000'
                       '\t0\t0\t0\n' % name)
+
+    def vfio(self, address: str, name: str) -> None:
+        """Register a VFIO device for a function, whatever its driver."""
+        place = '%s/vfio-dev/%s' % (self._places[address], name)
+        os.makedirs(self._at(place), exist_ok=True)
+        self._link('class/vfio-dev/%s' % name, place)
 
     def block(self, address: str, name: str, number: str,
               mounted_at: str | None = None) -> None:

@@ -7,9 +7,12 @@ untrusted text: a device that vanishes while it is read, or whose required
 attributes make no sense, becomes a named fault beside the good devices.
 """
 
+from collections.abc import Callable
 import dataclasses
+import errno
 import os
 import re
+from typing import Any
 
 from cyborg.pci import address as pci_address
 from cyborg.pci import classes
@@ -17,9 +20,13 @@ from cyborg.pci import classes
 PciAddress = pci_address.PciAddress
 
 _READ_SIZE = 4096
+_FILE = os.O_RDONLY | os.O_CLOEXEC
+_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
+_VANISHED = 'it vanished while it was read'
 _ID = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,4})')
 _CLASS = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,6})')
-_NUMBER = re.compile(r'[0-9]{1,9}')
+#: A number from 0 up; anything else, -1 above all, is "unknown".
+_NUMBER = re.compile(r'([0-9]{1,9})')
 _ADDRESS_IN_PATH = re.compile(
     r'[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7](?=/|$)')
 #: Modules on which every VFIO driver for PCI devices depends.
@@ -57,7 +64,6 @@ class PciDevice:
     :ivar numa_node: host NUMA node from 0 up, None when unknown.
     :ivar iommu_group: number of the group as text.
     :ivar net_names: network interfaces on top of it.
-    :ivar link: where sysfs hangs the device, which tells what is upstream.
     """
 
     address: PciAddress
@@ -73,7 +79,6 @@ class PciDevice:
     numa_node: int | None = None
     iommu_group: str | None = None
     net_names: tuple[str, ...] = ()
-    link: str = ''
 
     @property
     def kind(self) -> str:
@@ -89,12 +94,6 @@ class PciDevice:
     @property
     def class_name(self) -> str:
         return classes.name(self.class_code)
-
-    @property
-    def upstream(self) -> tuple[PciAddress, ...]:
-        """Bridges between the host and this device, the root port first."""
-        found = addresses_in(self.link)
-        return tuple(a for a in found if a != self.address)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +121,24 @@ class HostPci:
 
 class _Bad(Exception):
     """A required attribute that is unusable."""
+
+
+class _Meanings(dict):
+    """Bytes of an attribute -> what they mean.
+
+    Thousands of functions share a few values, so each is parsed once in a
+    scan. A meaning of None makes a required attribute unusable.
+    """
+
+    def __init__(self, pattern: re.Pattern, convert: Callable[[str], Any]):
+        super().__init__()
+        self._pattern = pattern
+        self._convert = convert
+
+    def __missing__(self, data: bytes) -> Any:
+        match = self._pattern.fullmatch(_text(data))
+        self[data] = self._convert(match.group(1)) if match else None
+        return self[data]
 
 
 def scan(sysfs_path: str) -> HostPci:
@@ -153,10 +170,13 @@ def scan(sysfs_path: str) -> HostPci:
     return HostPci(_with_virtual_functions(found), tuple(faults))
 
 
-def addresses_in(path: str) -> tuple[PciAddress, ...]:
-    """PCI addresses among the components of a sysfs path, in order."""
-    return tuple(PciAddress.parse(text)
-                 for text in _ADDRESS_IN_PATH.findall(path))
+def upstream(sysfs_path: str, address: PciAddress) -> tuple[PciAddress, ...]:
+    """Bridges between the host and a device, the root port first."""
+    link = link_text(os.path.join(
+        sysfs_path, 'bus/pci/devices', str(address)))
+    found = [PciAddress.parse(text)
+             for text in _ADDRESS_IN_PATH.findall(link)]
+    return tuple(bridge for bridge in found if bridge != address)
 
 
 def owner_of(path: str) -> PciAddress | None:
@@ -183,8 +203,13 @@ def link_text(path: str) -> str:
 
 def net_owners(sysfs_path: str) -> dict[str, PciAddress]:
     """Network interface -> PCI function it stands on."""
+    return _owners(sysfs_path, 'net')
+
+
+def _owners(sysfs_path: str, kind: str) -> dict[str, PciAddress]:
+    """Device of a class, by name -> PCI function it stands on."""
     owners = {}
-    root = os.path.join(sysfs_path, 'class/net')
+    root = os.path.join(sysfs_path, 'class', kind)
     for name in list_names(root):
         path = os.path.join(root, name)
         owner = owner_of(link_text(path)) or owner_of(
@@ -200,8 +225,15 @@ class _Reader:
     def __init__(self, sysfs_path: str, root: str):
         self._sysfs = sysfs_path
         self._root = root
+        self._ids = _Meanings(_ID, lambda text: '%04x' % int(text, 16))
+        self._classes = _Meanings(_CLASS, lambda text: int(text, 16))
+        self._numbers = _Meanings(_NUMBER, int)
         self._modules: dict[str, str | None] = {}
-        self._vfio_modules: frozenset[str] | None = None
+        # Newer kernels list registered VFIO devices, also those of a driver
+        # that doesn't depend on vfio itself (a vendor's vGPU manager may
+        # register them for it).
+        self._on_vfio = frozenset(_owners(sysfs_path, 'vfio-dev').values())
+        self._vfio_modules = _dependants(sysfs_path, _VFIO_MODULES)
         self._parents: dict[str, PciAddress] = {}
         self._net: dict[PciAddress, list[str]] = {}
         for name, owner in net_owners(sysfs_path).items():
@@ -213,29 +245,56 @@ class _Reader:
             address = PciAddress.parse(name)
         except pci_address.InvalidPciAddress as error:
             raise _Bad(str(error)) from None
-        base = self._root + '/' + name + '/'
-        vendor_id = '%04x' % _required(base, 'vendor', _ID)
-        product_id = '%04x' % _required(base, 'device', _ID)
-        class_code = _required(base, 'class', _CLASS)
-        driver = os.path.basename(link_text(base + 'driver')) or None
+        base = self._root + '/' + name
+        try:
+            place = os.open(base, _DIRECTORY)
+        except OSError as error:
+            raise _Bad(_VANISHED if error.errno == errno.ENOENT
+                       else error.strerror) from None
+        try:
+            return self._device(address, place)
+        except OSError as error:
+            # Whatever was being read, the device went away meanwhile.
+            raise _Bad(_VANISHED if not os.path.exists(base) else '%s: %s' % (
+                error.filename, error.strerror)) from None
+        finally:
+            os.close(place)
+
+    def _device(self, address, place: int) -> PciDevice:
+        """:param place: descriptor of the device's directory."""
+        vendor_id = _required(place, 'vendor', self._ids)
+        product_id = _required(place, 'device', self._ids)
+        class_code = _required(place, 'class', self._classes)
+        driver = _link_name(place, 'driver')
         module = self._module(driver) if driver else None
-        physfn = self._physfn(base)
+        physfn = self._physfn(place)
         return PciDevice(
             address, vendor_id, product_id, class_code, driver, module,
-            driver is not None and self._vfio(base, driver, module), physfn,
-            None if physfn else _number(base + 'sriov_totalvfs'), (),
-            _number(base + 'numa_node'),
-            os.path.basename(link_text(base + 'iommu_group')) or None,
-            tuple(self._net.get(address, ())),
-            link_text(base[:-1]))
+            (driver == 'vfio-pci' or module in self._vfio_modules
+             or address in self._on_vfio),
+            physfn, self._totalvfs(place, physfn), (),
+            self._number(place, 'numa_node'),
+            _link_name(place, 'iommu_group'),
+            tuple(self._net.get(address, ())))
 
-    def _physfn(self, base: str) -> PciAddress | None:
-        try:
-            target = os.path.basename(os.readlink(base + 'physfn'))
-        except FileNotFoundError:
+    def _totalvfs(self, place: int, physfn) -> int | None:
+        # Most functions have no such file; asking first is cheaper than an
+        # exception.
+        if physfn is not None or not _exists(place, 'sriov_totalvfs'):
             return None
-        except OSError as error:
-            raise _Bad('physfn: %s' % error.strerror) from None
+        return self._number(place, 'sriov_totalvfs')
+
+    def _number(self, place: int, name: str) -> int | None:
+        """None when absent, negative or garbage."""
+        try:
+            return self._numbers[_read(place, name)]
+        except OSError:
+            return None
+
+    def _physfn(self, place: int) -> PciAddress | None:
+        if not _exists(place, 'physfn'):
+            return None
+        target = os.path.basename(os.readlink('physfn', dir_fd=place))
         if target not in self._parents:
             try:
                 self._parents[target] = PciAddress.parse(target)
@@ -248,17 +307,6 @@ class _Reader:
             self._modules[driver] = os.path.basename(link_text(os.path.join(
                 self._sysfs, 'bus/pci/drivers', driver, 'module'))) or None
         return self._modules[driver]
-
-    def _vfio(self, base: str, driver: str, module: str | None) -> bool:
-        if driver == 'vfio-pci':
-            return True
-        if self._vfio_modules is None:
-            self._vfio_modules = _dependants(self._sysfs, _VFIO_MODULES)
-        # Newer kernels show a registered VFIO device below the function,
-        # also where the driver itself doesn't depend on vfio (a vendor's
-        # vGPU manager may register it for the driver).
-        return (module in self._vfio_modules
-                or os.path.exists(base + 'vfio-dev'))
 
 
 def _dependants(sysfs_path: str, modules) -> frozenset[str]:
@@ -290,33 +338,38 @@ def _with_virtual_functions(found: dict[PciAddress, PciDevice]):
     return tuple(found[address] for address in sorted(found))
 
 
-def _read(path: str) -> str:
-    """:raises OSError: ENOENT and ENODEV when the device goes away."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _exists(place: int, name: str) -> bool:
+    return os.access(name, os.F_OK, dir_fd=place, follow_symlinks=False)
+
+
+def _link_name(place: int, name: str) -> str | None:
+    """Last component of what a link in a directory points to."""
     try:
-        data = os.read(descriptor, _READ_SIZE)
+        return os.readlink(name, dir_fd=place).rpartition('/')[2] or None
+    except OSError:
+        return None
+
+
+def _read(place: int, name: str) -> bytes:
+    """:raises OSError: ENOENT and ENODEV when the device goes away."""
+    descriptor = os.open(name, _FILE, dir_fd=place)
+    try:
+        return os.read(descriptor, _READ_SIZE)
     finally:
         os.close(descriptor)
+
+
+def _text(data: bytes) -> str:
     return data.decode('utf-8', 'backslashreplace').strip()
 
 
-def _required(base: str, name: str, pattern: re.Pattern) -> int:
+def _required(place: int, name: str, meanings: _Meanings) -> Any:
     try:
-        text = _read(base + name)
+        data = _read(place, name)
     except OSError as error:
-        if os.path.exists(base):
-            raise _Bad('%s: %s' % (name, error.strerror)) from None
-        raise _Bad('it vanished while it was read') from None
-    match = pattern.fullmatch(text)
-    if match is None:
-        raise _Bad('%s holds %r' % (name, text[:40]))
-    return int(match.group(1), 16)
-
-
-def _number(path: str) -> int | None:
-    """A number from 0 up; None when absent, negative or garbage."""
-    try:
-        text = _read(path)
-    except OSError:
-        return None
-    return int(text) if _NUMBER.fullmatch(text) else None
+        error.filename = name
+        raise
+    value = meanings[data]
+    if value is None:
+        raise _Bad('%s holds %r' % (name, _text(data)[:40]))
+    return value
