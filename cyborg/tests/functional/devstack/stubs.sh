@@ -85,7 +85,8 @@ function iniset_rpc_backend {
 function database_connection_url { echo "mysql+pymysql://root:secret@127.0.0.1/$1"; }
 function configure_keystone_authtoken_middleware {
     iniset "$1" keystone_authtoken auth_type password
-    iniset "$1" keystone_authtoken username "$2"
+    iniset "$1" keystone_authtoken www_authenticate_uri \
+        "$KEYSTONE_SERVICE_URI"
 }
 function write_uwsgi_config { note write_uwsgi_config "$@"; }
 function remove_uwsgi_config { note remove_uwsgi_config "$@"; }
