@@ -89,6 +89,9 @@ class ConductorTestCase(base.TestCase):
         super().setUp()
         objects.register_all()
         self.db = self.useFixture(database.DATABASES[self.database]())
+        self.set_up_services()
+
+    def set_up_services(self):
         self.placement = self.useFixture(placement.PlacementFixture())
         self.root = self.placement.add_provider(HOST)
         self.nova = self.useFixture(nova.NovaFixture())
