@@ -101,6 +101,9 @@ def _devices() -> Iterator[Finding]:
     config = survey.configuration(CONF)
     for note in config.spec.notes:
         yield Finding('warning', '[pci] device_spec', note)
+    if not config.spec.rules:
+        yield Finding('warning', '[pci] device_spec',
+                      'empty: %s offers no device' % survey.DRIVER)
     try:
         found = survey.survey(config)
     except exception.CyborgException as error:

@@ -32,7 +32,7 @@ class SysfsTree:
     """
 
     def __init__(self, path: str):
-        self.path = path
+        self.path = os.path.abspath(path)
         self._places: dict[str, str] = {}
         for name in ('bus/pci/devices', 'bus/pci/drivers', 'devices',
                      'class/net', 'class/block', 'class/vfio-dev',

@@ -175,6 +175,17 @@ class StartTest(DriverTestCase):
         self.configure(unsafe=True)
         self.assertEqual(1, len(started.discover()))
 
+    def test_no_rule_at_all_is_told_once(self):
+        """B01: a mistyped name of the option looks like this."""
+        self.add()
+        self.configure()
+        started = self.start()
+        for _cycle in range(2):
+            self.assertEqual([], started.discover())
+        self.assertEqual(
+            ['[pci] device_spec of host compute-1 is empty: pci_driver '
+             'offers no device'], self.warnings())
+
     def test_a_repeated_key_is_told(self):
         self.configure('{"vendor_id": "10de", "vendor_id": "8086"}')
         self.start()

@@ -272,6 +272,13 @@ class CheckTest(CommandTestCase):
                      'carries the default route'):
             self.assertIn(part, text)
 
+    def test_no_rule_at_all(self):
+        """B01"""
+        self.write()
+        self.assertEqual(
+            (0, ['warning [pci] device_spec empty: pci_driver offers no '
+                 'device']), self.check()[:2])
+
     def test_json(self):
         self.write('oops')
         status, out, _err = self.run_command('check', '-f', 'json')

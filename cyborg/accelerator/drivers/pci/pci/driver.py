@@ -58,9 +58,14 @@ class PCIDriver(driver.GenericDriver):
     def _config(self) -> survey.Configuration:
         if self._configuration is None:
             self._configuration = survey.configuration(CONF)
-            for note in self._configuration.spec.notes:
+            spec = self._configuration.spec
+            for note in spec.notes:
                 LOG.warning('[pci] device_spec of host %s: %s',
                             CONF.host, note)
+            if not spec.rules:
+                # A mistyped name of the option looks like this, too (B01).
+                LOG.warning('[pci] device_spec of host %s is empty: %s '
+                            'offers no device', CONF.host, survey.DRIVER)
         return self._configuration
 
     def _tell_faults(self, faults) -> None:
