@@ -25,6 +25,12 @@ from cyborg.common import service
 from cyborg.common.i18n import _
 from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.conf import CONF
+from cyborg.conf import agent as agent_conf
+from cyborg.conf import default as default_conf
+from cyborg.conf import glance as glance_conf
+from cyborg.conf import pci as pci_conf
+from cyborg.conf import upgrade_levels as upgrade_levels_conf
+from cyborg.conf import workarounds as workarounds_conf
 from cyborg.objects import base as objects_base
 from cyborg.placement import client as placement_client
 
@@ -74,6 +80,7 @@ class AgentService(service.RPCService):
         :raises service.StopRequested: told to stop while waiting.
         """
         try:
+            check_options()
             drivers = loading.load()
             # RPC-1: before any message, so before the broker is waited for.
             loading.init_host(drivers)
@@ -151,6 +158,24 @@ class AgentService(service.RPCService):
                     messaging.MessagingException):
                 # It does answer; the report itself tells what is wrong.
                 LOG.debug('A conductor refuses to read', exc_info=True)
+
+
+def check_options() -> None:
+    """Read every option that the agent uses later on.
+
+    oslo.config looks at a value when it is first asked for, which may be
+    long after the operator has turned to something else.
+
+    :raises cfg.Error: a value has the wrong type.
+    """
+    for section, options in ((CONF, default_conf.service_opts),
+                             (CONF.agent, agent_conf.OPTS),
+                             (CONF.glance, glance_conf.OPTS),
+                             (CONF.pci, pci_conf.OPTS),
+                             (CONF.upgrade_levels, upgrade_levels_conf.OPTS),
+                             (CONF.workarounds, workarounds_conf.OPTS)):
+        for option in options:
+            getattr(section, option.dest)
 
 
 def _reason(error: Exception) -> str:
