@@ -142,16 +142,8 @@ class MissingParameterValue(InvalidParameterValue):
     _msg_fmt = _('A required value is missing: %(err)s')
 
 
-class InvalidIdentity(Invalid):
-    _msg_fmt = _('%(identity)s is neither a UUID nor an id.')
-
-
 class InvalidUUID(Invalid):
     _msg_fmt = _('%(uuid)s is not a UUID.')
-
-
-class InvalidJsonType(Invalid):
-    _msg_fmt = _('%(value)s is not JSON serializable.')
 
 
 class InvalidType(Invalid):
@@ -159,18 +151,8 @@ class InvalidType(Invalid):
                  '%(expected)s.')
 
 
-class InvalidAPIVersionString(Invalid):
-    _msg_fmt = _('"%(version)s" is not an API version: write '
-                 '"accelerator MAJOR.MINOR", for example '
-                 '"accelerator 2.0", or "accelerator latest".')
-
-
 class InvalidAPIResponse(Invalid):
     _msg_fmt = _('%(service)s gave an unusable answer to %(api)s: %(msg)s')
-
-
-class NeedAtleastOne(Invalid):
-    _msg_fmt = _('At least one %(name)s is needed.')
 
 
 class ExpectedOneObject(Conflict):
@@ -204,28 +186,12 @@ class InUse(Conflict):
     _msg_fmt = _('%(name)s is in use.')
 
 
-class AttachHandleAlreadyExists(Conflict):
-    _msg_fmt = _('An attach handle with uuid %(uuid)s exists already.')
-
-
 class AttachHandleUUIDNeeded(Invalid):
     _msg_fmt = _('The uuid of an attach handle is needed.')
 
 
-class ControlpathIDAlreadyExists(Conflict):
-    _msg_fmt = _('A control path with uuid %(uuid)s exists already.')
-
-
-class DeviceAlreadyExists(Conflict):
-    _msg_fmt = _('A device with uuid %(uuid)s exists already.')
-
-
 class DeviceProfileAlreadyExists(Conflict):
     _msg_fmt = _('A device profile with uuid %(uuid)s exists already.')
-
-
-class DeployableAlreadyExists(Conflict):
-    _msg_fmt = _('A deployable with uuid %(uuid)s exists already.')
 
 
 class ExtArqAlreadyExists(Conflict):
@@ -241,16 +207,8 @@ class AttributeInvalid(Invalid):
                  'and value.')
 
 
-class DuplicateDeviceName(Conflict):
-    _msg_fmt = _('A device named %(name)s exists already.')
-
-
 class DuplicateDeviceProfileName(Conflict):
     _msg_fmt = _('A device profile named %(name)s exists already.')
-
-
-class DuplicateDeployableName(Conflict):
-    _msg_fmt = _('A deployable named %(name)s exists already.')
 
 
 class DeviceProfileInUse(InUse):
@@ -318,25 +276,10 @@ class FPGAProgramError(CyborgException):
 # Placement
 
 
-class PlacementEndpointNotFound(NotFound):
-    _msg_fmt = _('No Placement endpoint was found. Check [placement] and the '
-                 'service catalog.')
-
-
 class PlacementResourceProviderNotFound(NotFound):
     _msg_fmt = _('Placement has no resource provider %(resource_provider)s. '
                  'On a compute host the name must be that of the compute '
                  'node: see [agent] resource_provider_name.')
-
-
-class PlacementInventoryNotFound(NotFound):
-    _msg_fmt = _('Resource provider %(resource_provider)s has no inventory '
-                 'of %(resource_class)s.')
-
-
-class PlacementInventoryUpdateConflict(Conflict):
-    _msg_fmt = _('The inventory of resource provider %(resource_provider)s '
-                 'was changed by someone else meanwhile.')
 
 
 class PlacementServerError(CyborgException):
@@ -393,35 +336,6 @@ class ResourceProviderNotOurs(PlacementAPIConflict):
                  'resource provider delete %(uuid)s.')
 
 
-class ResourceProviderRetrievalFailed(CyborgException):
-    _msg_fmt = _('Resource provider %(uuid)s could not be read.')
-
-
-class ResourceProviderCreationFailed(CyborgException):
-    _msg_fmt = _('Resource provider %(name)s could not be created.')
-
-
-class ResourceProviderDeletionFailed(CyborgException):
-    _msg_fmt = _('Resource provider %(uuid)s could not be deleted.')
-
-
-class ResourceProviderUpdateFailed(CyborgException):
-    _msg_fmt = _('Resource provider %(url)s could not be updated: %(error)s')
-
-
-class ResourceProviderTraitRetrievalFailed(CyborgException):
-    _msg_fmt = _('The traits of resource provider %(uuid)s could not be '
-                 'read.')
-
-
-class TraitCreationFailed(CyborgException):
-    _msg_fmt = _('Trait %(name)s could not be created.')
-
-
-class TraitRetrievalFailed(CyborgException):
-    _msg_fmt = _('Traits could not be read from Placement: %(error)s')
-
-
 class DeviceTraitInvalid(Invalid):
     _msg_fmt = _('Device %(name)s of host %(host)s is not offered: its trait '
                  '"%(trait)s" is neither a standard one that Placement knows '
@@ -439,38 +353,16 @@ class DeviceResourceClassInvalid(Invalid):
                  'gives.')
 
 
-class ResourceClassNotFound(NotFound):
-    _msg_fmt = _('Resource class %(resource_class)s does not exist.')
-
-
-class InvalidResourceClass(Invalid):
-    _msg_fmt = _('Resource class %(resource_class)s is not valid.')
-
-
 class InvalidResourceAmount(Invalid):
     _msg_fmt = _('%(amount)s is not an amount of %(resource_class)s.')
 
 
-class InvalidInventory(Invalid):
-    _msg_fmt = _('The inventory of %(resource_class)s on resource provider '
-                 '%(resource_provider)s is not valid.')
-
-
-class InventoryInUse(InvalidInventory):
-    code = HTTPStatus.CONFLICT
+class InventoryInUse(Conflict):
     _msg_fmt = _('The inventory of %(resource_classes)s on resource provider '
                  '%(resource_provider)s is in use.')
 
 
 # Other services
-
-
-class ServiceNotFound(NotFound):
-    _msg_fmt = _('Service %(service_id)s was not found.')
-
-
-class ConfGroupForServiceTypeNotFound(ServiceNotFound):
-    _msg_fmt = _('No configuration group belongs to service type %(stype)s.')
 
 
 class GlanceConnectionFailed(CyborgException):
