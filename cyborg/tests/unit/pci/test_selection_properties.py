@@ -45,7 +45,8 @@ def address_texts(draw):
 def expressions(values, digits):
     return st.one_of(
         st.sampled_from(values).map(lambda n: '%0*x' % (digits, n)),
-        st.sampled_from(('.*', '', '0', '[0-3]', '3b|ff', '(?i)3B', 'f$')))
+        st.sampled_from(('.*', '', '0', '1', 'b', 'f', '[0-3]', '3b|ff',
+                         '(?i)3B', 'f$')))
 
 
 address_objects = st.fixed_dictionaries({}, optional={
