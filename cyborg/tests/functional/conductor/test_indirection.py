@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Object methods that a conductor runs for others (IND-1, IND-4)."""
+
+import json
+
+import oslo_messaging as messaging
+from oslo_versionedobjects import base as ovo_base
+from oslo_versionedobjects import exception as ovo_exception
+
+from cyborg.common import exception
+from cyborg.conductor import rpcapi
+from cyborg import objects
+from cyborg.objects import base as objects_base
+from cyborg.tests.functional.conductor import base
+
+NAME = 'compute-1_0000:01:00.0'
+
+
+class IndirectionTest(base.ConductorTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.report(base.device(1), base.device(2))
+        self.api = rpcapi.IndirectionAPI()
+
+    def inventory(self):
+        with objects_base.indirection(self.api):
+            return objects.HostInventory.get_by_host(self.context, base.HOST)
+
+    def handle(self):
+        return self.inventory().attach_handles.objects[0]
+
+    def versions(self, **others):
+        return dict(ovo_base.obj_tree_get_versions('HostInventory'),
+                    **others)
+
+    def call(self, objname='HostInventory', method='get_by_host',
+             versions=None, args=(base.HOST,)):
+        return self.conductor.object_class_action_versions(
+            self.context, objname, method, versions or self.versions(), args,
+            {})
+
+    def test_inventory_is_what_the_database_holds(self):
+        remote = self.inventory()
+        local = objects.HostInventory.get_by_host(self.context, base.HOST)
+        self.assertEqual(local.obj_to_primitive(), remote.obj_to_primitive())
+        self.assertEqual(2, len(remote.devices.objects))
+
+    def test_update(self):
+        handle = self.handle()
+        info = dict(json.loads(handle.attach_info), managed=False)
+        with objects_base.indirection(self.api):
+            handle.update_attach_info(json.dumps(info))
+        self.assertEqual(info, json.loads(handle.attach_info))
+        self.assertEqual(set(), handle.obj_what_changed())
+        stored = super().handle(NAME)
+        self.assertEqual(handle.attach_info, stored.attach_info)
+        self.assertEqual(handle.uuid, stored.uuid)
+
+    def test_error_arrives_as_its_class(self):
+        """Issue 4 item 1"""
+        handle = self.handle()
+        info = dict(json.loads(handle.attach_info), managed=False)
+        arq = self.arq()
+        self.bind(arq, name=NAME)
+        with objects_base.indirection(self.api):
+            error = self.assertRaises(
+                exception.AttachHandleChanged, handle.update_attach_info,
+                json.dumps(info))
+        self.assertIn(arq, error.message)
+        self.assertNotIn('Traceback', error.message)
+
+    def test_conductor_does_not_ask_another_one(self):
+        """Indirection that is on in the conductor's process is off here."""
+        objects_base.enable(self.api)
+        self.addCleanup(objects_base.enable, None)
+        self.assertEqual(2, len(objects.HostInventory.get_by_host(
+            self.context, base.HOST).devices.objects))
+
+    def test_only_two_methods_are_remotable(self):
+        """Every one more is reachable for any peer on the bus."""
+        found = set()
+        for name, classes in (
+                objects_base.CyborgObjectRegistry.obj_classes().items()):
+            cls = classes[0]
+            if not issubclass(cls, objects_base.CyborgObject):
+                continue
+            for attribute in dir(cls):
+                if getattr(getattr(cls, attribute, None), 'remotable',
+                           False):
+                    found.add('%s.%s' % (name, attribute))
+        self.assertEqual({'HostInventory.get_by_host',
+                          'AttachHandle.update_attach_info'}, found)
+
+    def test_what_is_not_remotable_is_refused(self):
+        for objname, method in (
+                ('DeviceProfile', 'list'), ('ExtARQ', 'list'),
+                ('Device', 'obj_from_primitive'), ('Device', 'VERSION'),
+                ('Device', '_from_db_object'), ('Device', 'nothing'),
+                ('AttachHandle', 'update_attach_info')):
+            error = self.assertRaises(
+                exception.RemoteMethodRefused, self.call, objname, method,
+                {objname: '1.0'})
+            self.assertIn('%s.%s' % (objname, method), error.message)
+
+    def test_what_is_not_remotable_is_refused_on_instances(self):
+        handle = self.handle()
+        profile = objects.DeviceProfile(self.context, name='p', groups=[])
+        for obj, method in ((profile, 'create'), (profile, 'destroy'),
+                            (handle, 'obj_reset_changes'),
+                            (handle, 'get'), (handle, '__class__'),
+                            (self.inventory(), 'get_by_host'),
+                            ('text', 'upper')):
+            self.assertRaises(
+                exception.RemoteMethodRefused, self.conductor.object_action,
+                self.context, obj, method, (), {})
+
+    def test_unknown_object(self):
+        self.assertRaises(
+            ovo_exception.UnsupportedObjectError, self.call, 'Nonsense',
+            'get', {'Nonsense': '1.0'})
+
+    def test_other_major_version(self):
+        self.assertRaises(
+            ovo_exception.IncompatibleObjectVersion, self.call,
+            versions=self.versions(HostInventory='2.0'))
+
+    def test_agent_one_version_behind(self):
+        """IND-4: it receives what it understands."""
+        result = self.call(versions=self.versions(
+            AttachHandle='1.0', AttachHandleList='1.0', Deployable='1.1',
+            DeployableList='1.0'))
+        handle = result.attach_handles.objects[0]
+        self.assertEqual('1.0', handle.VERSION)
+        self.assertFalse(handle.obj_attr_is_set('arq_uuids'))
+        self.assertEqual('1.1', result.deployables.objects[0].VERSION)
+
+    def test_agent_ahead_of_the_conductor(self):
+        """It gets our versions, which it understands."""
+        result = self.call(versions=self.versions(
+            AttachHandle='1.9', HostInventory='1.7', Unheard='3.0'))
+        self.assertEqual(objects.AttachHandle.VERSION,
+                         result.attach_handles.objects[0].VERSION)
+
+    def test_backport(self):
+        old = self.conductor.object_backport_versions(
+            self.context, self.handle(), {'AttachHandle': '1.0'})
+        self.assertEqual('1.0', old.VERSION)
+        self.assertFalse(old.obj_attr_is_set('arq_uuids'))
+        self.assertRaises(
+            exception.RemoteMethodRefused,
+            self.conductor.object_backport_versions, self.context, 'text',
+            {})
+
+    def test_cap(self):
+        self.conf.set(group='upgrade_levels', conductor='2026.2')
+        capped = rpcapi.ConductorAPI()
+        self.assertFalse(capped.supports_object_indirection())
+        self.assertRaises(
+            messaging.RPCVersionCapError, capped.object_action, self.context,
+            self.handle(), 'update_attach_info', ('{}',), {})
+        # What version 1.0 has goes on working.
+        capped.report_data(self.context, base.HOST, [base.device(1)])
+
+
+class EarlierApiTest(base.ConductorTestCase):
+    """What the API of 2026.2 sends it gets back in its versions."""
+
+    def test_arq_create(self):
+        profile = self.profile()
+        arq = objects.ARQ(device_profile_name=profile.name,
+                          device_profile_group_id=0, project_id='p')
+        sent = objects.ExtARQ(arq=arq).obj_to_primitive(
+            '1.2', version_manifest={'ExtARQ': '1.2', 'ARQ': '1.1'})
+        client = self.conductor.client.prepare(version='1.0')
+        answer = client.call(self.context, 'arq_create', obj_extarq=sent,
+                             devprof_id=profile.id)
+        self.assertEqual(('1.2', '1.1'), (answer.VERSION, answer.arq.VERSION))
+        self.assertEqual(
+            ('Initial', '', {}),
+            (answer.arq.state, answer.arq.attach_handle_type,
+             answer.arq.attach_handle_info))
+
+    def test_profile(self):
+        profile = self.profile(name='p1')
+        self.assertRaises(exception.DuplicateDeviceProfileName, self.profile,
+                          name='p1')
+        arq = self.arq(profile)
+        self.assertRaises(
+            exception.DeviceProfileInUse,
+            self.conductor.device_profile_delete, self.context, profile)
+        self.conductor.arq_delete_by_uuid(self.context, arq)
+        self.conductor.device_profile_delete(self.context, profile)
+        self.assertRaises(
+            exception.ResourceNotFound,
+            self.conductor.device_profile_delete, self.context, profile)
