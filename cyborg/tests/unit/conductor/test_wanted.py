@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a plan to the providers that follow from it."""
+
+import dataclasses
+import json
+
+from cyborg.conductor import wanted
+from cyborg.inventory import plan as planner
+from cyborg.inventory import values
+from cyborg.placement import plan as placement_plan
+from cyborg.tests import base
+
+
+def info(bus, function=0):
+    return json.dumps({'domain': '0000', 'bus': '%02x' % bus,
+                       'device': '00', 'function': str(function)})
+
+
+def found(bus=1, functions=(0,), name=None, **others):
+    attributes = others.pop('attributes', (
+        ('rc', 'CUSTOM_PCI'), ('trait0', 'CUSTOM_A')))
+    return values.DiscoveredDevice(
+        'PCI', info(bus), 'PCI', others.get('vendor', '10de'), '1eb8',
+        deployables=(values.DiscoveredDeployable(
+            name or 'h_%d' % bus, len(functions), 'x', attributes,
+            tuple(values.DiscoveredHandle('PCI', info(bus, f))
+                  for f in functions)),))
+
+
+def stored(bus=1, functions=(0,), arqs=(), rp_uuid='rp', **others):
+    """:param arqs: functions that an ARQ has"""
+    handles = tuple(values.PersistedHandle(
+        10 * bus + f, 'h%d' % f, bus, bus, 'PCI', info(bus, f), f in arqs,
+        ('arq%d' % f,) if f in arqs else ()) for f in functions)
+    return values.PersistedDevice(
+        bus, 'd%d' % bus, 'h', 'PCI', others.pop('vendor', '10de'), '1eb8',
+        status=others.pop('status', 'enabled'),
+        controlpath=values.PersistedControlPath(
+            bus, 'c%d' % bus, bus, 'PCI', info(bus)),
+        deployables=(values.PersistedDeployable(
+            bus, 'p%d' % bus, bus, others.pop('name', 'h_%d' % bus),
+            len(functions), 'x', rp_uuid, (
+                values.PersistedAttribute(1, 'a1', 'rc', 'CUSTOM_PCI'),
+                values.PersistedAttribute(2, 'a2', 'trait0', 'CUSTOM_A')),
+            handles),))
+
+
+def providers(discovered=(), persisted=()):
+    return wanted.providers(planner.plan(
+        discovered, values.PersistedHost('h', tuple(persisted))))
+
+
+class WantedTest(base.TestCase):
+
+    def only(self, result):
+        (provider,) = result.known.values()
+        return provider
+
+    def test_unchanged(self):
+        self.assertEqual(placement_plan.DesiredProvider(
+            'rp', 'h_1', 'CUSTOM_PCI', 1, traits=frozenset({'CUSTOM_A'})),
+            self.only(providers([found()], [stored()])))
+
+    def test_row_without_provider_yet(self):
+        """A kill between row and provider: the next report goes on."""
+        provider = self.only(providers([found()], [stored(rp_uuid=None)]))
+        self.assertEqual(placement_plan.provider_uuid('h_1'), provider.uuid)
+
+    def test_new_device(self):
+        provider, = providers([found()]).new.values()
+        self.assertEqual((1, 0, False), (provider.total, provider.missing,
+                                         provider.disabled))
+
+    def test_traits_that_go(self):
+        provider = self.only(providers([found(attributes=(
+            ('rc', 'CUSTOM_X'), ('trait1', 'CUSTOM_B')))], [stored()]))
+        self.assertEqual('CUSTOM_X', provider.resource_class)
+        self.assertEqual({'CUSTOM_B'}, provider.traits)
+        self.assertEqual({'CUSTOM_A'}, provider.stale_traits)
+
+    def test_missing_whole(self):
+        """MIS-2"""
+        provider = self.only(providers([], [stored(functions=(0, 1),
+                                                   arqs=(1,))]))
+        self.assertEqual((2, 2), (provider.total, provider.missing))
+
+    def test_missing_whole_without_provider(self):
+        result = providers([], [stored(arqs=(0,), rp_uuid=None)])
+        self.assertEqual(({}, {}, {}), dataclasses.astuple(result))
+
+    def test_missing_part(self):
+        provider = self.only(providers(
+            [found(functions=(1, 2))],
+            [stored(functions=(0, 1, 2), arqs=(0,))]))
+        self.assertEqual((3, 1), (provider.total, provider.missing))
+
+    def test_disabled(self):
+        self.assertTrue(self.only(providers(
+            [found()], [stored(status='maintaining')])).disabled)
+        self.assertTrue(self.only(providers(
+            [], [stored(status='maintaining', arqs=(0,))])).disabled)
+
+    def test_new_deployable_of_disabled_device(self):
+        result = providers([found(name='other')],
+                           [stored(status='maintaining')])
+        self.assertTrue(result.new['other'].disabled)
+        self.assertEqual(['h_1'], [d.name for d in result.removed.values()])
+
+    def test_removed(self):
+        result = providers([], [stored()])
+        self.assertEqual({}, result.known)
+        self.assertEqual(['rp'], [d.uuid for d in result.removed.values()])
+
+    def test_provider_that_another_row_goes_on_with(self):
+        """B23: the device stands at another address under its old name."""
+        uuid = placement_plan.provider_uuid('same')
+        result = providers([found(2, name='same')],
+                           [stored(1, name='same', rp_uuid=uuid)])
+        self.assertEqual({}, result.removed)
+        self.assertEqual(uuid, result.new['same'].uuid)
+
+    def test_replaced(self):
+        """MIS-6: the old one is held back, the new one is not offered."""
+        result = providers([found(vendor='8086')], [stored(arqs=(0,))])
+        self.assertEqual({}, result.new)
+        self.assertEqual((1, 1), (self.only(result).total,
+                                  self.only(result).missing))
