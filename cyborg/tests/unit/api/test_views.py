@@ -6,6 +6,7 @@ import datetime
 
 import testscenarios
 
+from cyborg import objects
 from cyborg.api import microversions
 from cyborg.api import views
 from cyborg.api.views import accelerator_requests
@@ -13,7 +14,6 @@ from cyborg.api.views import deployables
 from cyborg.api.views import devices
 from cyborg.api.views import versions
 from cyborg.common import exception
-from cyborg import objects
 from cyborg.tests import base
 
 load_tests = testscenarios.load_tests_apply_scenarios
@@ -23,7 +23,7 @@ UUID = '10000000-0000-4000-8000-000000000001'
 HANDLE = '30000000-0000-4000-8000-000000000003'
 ADDRESS = {'domain': '0000', 'bus': '3b', 'device': '00', 'function': '1'}
 V23, V24 = microversions.Version(2, 3), microversions.Version(2, 4)
-UTC = datetime.timezone.utc
+UTC = datetime.UTC
 
 
 def arq(info=None, handle_type='PCI', state='Bound'):
