@@ -23,6 +23,9 @@ _READ_SIZE = 4096
 _FILE = os.O_RDONLY | os.O_CLOEXEC
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _VANISHED = 'it vanished while it was read'
+#: False where the C library or a sandbox can't ask about a link itself: it
+#: then answers "no" for everything, and a VF must not lose its PF by that.
+_ASKS_ABOUT_LINKS = os.access('/', os.F_OK, follow_symlinks=False)
 _ID = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,4})')
 _CLASS = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,6})')
 #: A number from 0 up; anything else, -1 above all, is "unknown".
@@ -339,7 +342,14 @@ def _with_virtual_functions(found: dict[PciAddress, PciDevice]):
 
 
 def _exists(place: int, name: str) -> bool:
-    return os.access(name, os.F_OK, dir_fd=place, follow_symlinks=False)
+    """Whether a directory has an entry, also a link that leads nowhere."""
+    if _ASKS_ABOUT_LINKS:
+        return os.access(name, os.F_OK, dir_fd=place, follow_symlinks=False)
+    try:
+        os.lstat(name, dir_fd=place)
+    except OSError:
+        return False
+    return True
 
 
 def _link_name(place: int, name: str) -> str | None:

@@ -58,6 +58,10 @@ class ScanTest(base.TestCase):
         self.assertEqual(('VF', A('0000:3b:00.0'), None),
                          (vf.kind, vf.physfn, vf.totalvfs))
 
+    def test_pf_and_vfs_where_links_cannot_be_asked_about(self):
+        with mock.patch.object(sysfs, '_ASKS_ABOUT_LINKS', new=False):
+            self.test_pf_and_vfs_know_each_other()
+
     def test_a_pf_without_vfs_enabled(self):
         self.assertEqual(('PF', ()), (
             (d := self.only(totalvfs=8)).kind, d.virtfns))
