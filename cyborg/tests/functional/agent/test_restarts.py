@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent restarted again and again under configurations drawn at random.
+
+Devices are pulled, replaced and plugged in, ARQs bound and deleted, devices
+disabled and enabled meanwhile. A model predicts the database, Placement and
+every refusal.
+"""
+
+import json
+import os
+
+import hypothesis
+from hypothesis import stateful
+from hypothesis import strategies
+
+from cyborg.common import constants
+from cyborg.tests import base
+from cyborg.tests.fixtures import services
+from cyborg.tests.functional.agent import model as reference
+
+SLOTS = tuple('0000:25:00.%d' % number for number in range(4))
+CARDS = (reference.Card(0x10de, 0x25b6), reference.Card(0x1d0f, 0xefa1))
+#: Runs of the machine; a campaign sets more.
+EXAMPLES = int(os.environ.get('CYBORG_TEST_EXAMPLES', '3'))
+#: Steps of a run; about half of them restart the agent.
+STEPS = 100
+
+configurations = strategies.builds(
+    reference.Configuration,
+    strategies.dictionaries(
+        strategies.sampled_from(SLOTS),
+        strategies.sampled_from([None, True, False])),
+    strategies.frozensets(strategies.sampled_from(SLOTS), max_size=1))
+
+
+class Host(stateful.RuleBasedStateMachine):
+    """The services and the model, step by step.
+
+    :param test: has the cloud and the logs, and counts the restarts.
+    """
+
+    def __init__(self, test):
+        super().__init__()
+        self.test = test
+        self.cloud = test.cloud
+        self.model = reference.Model()
+        self.running: reference.Configuration | None = None
+        self.uuids: dict[str, str] = {}
+        for slot in SLOTS:
+            self.plug(slot, CARDS[0])
+
+    def teardown(self):
+        """Leave nothing behind: the next run starts on the same servers."""
+        for slot in self.model.bound():
+            self.cloud.delete(self.model.kept[slot].arq)
+        for slot in list(self.model.slots):
+            self.pull_now(slot)
+        self.cloud.restart_agent()
+        self.cloud.stop_agent()
+        self.test.assertEqual({}, self.cloud.handles())
+        self.test.assertEqual({self.cloud.host},
+                              set(self.cloud.placement.providers()))
+        self.test.logs.clear()
+
+    # The host
+
+    def plug(self, slot, card):
+        if slot in self.model.slots:
+            self.cloud.unplug(slot)
+        self.cloud.plug(slot, vendor=card.vendor, product=card.product)
+        self.model.slots[slot] = card
+
+    @stateful.rule(slot=strategies.sampled_from(SLOTS),
+                   card=strategies.sampled_from(CARDS))
+    def replug(self, slot, card):
+        self.plug(slot, card)
+
+    @stateful.rule(slot=strategies.sampled_from(SLOTS))
+    def pull(self, slot):
+        if slot in self.model.slots:
+            self.pull_now(slot)
+
+    def pull_now(self, slot):
+        self.cloud.unplug(slot)
+        del self.model.slots[slot]
+
+    # The agent
+
+    @stateful.rule(configuration=configurations)
+    def restart(self, configuration):
+        self.start(configuration)
+
+    @stateful.rule(configuration=configurations)
+    def restart_again(self, configuration):
+        # Twice in the list of rules, so that it is drawn more often.
+        self.start(configuration)
+
+    def start(self, configuration):
+        self.cloud.stop_agent()
+        self.running = None
+        self.test.restarts += 1
+        entries = []
+        for slot, managed in sorted(configuration.managed.items()):
+            entry = {'address': slot}
+            if managed is not None:
+                entry['managed'] = managed
+            entries.append(entry)
+        self.cloud.rules(*entries, exclude=sorted(configuration.excluded))
+        try:
+            self.model.report(configuration)
+        except reference.Refused as refused:
+            error = self.test.assertRaises(
+                services.StartRefused, self.cloud.start_agent)
+            for slot in SLOTS:
+                self.test.assertEqual(slot in refused.addresses,
+                                      slot in str(error))
+        else:
+            self.cloud.start_agent()
+            self.running = configuration
+        self.check()
+
+    @stateful.precondition(lambda self: self.running is not None)
+    @stateful.rule()
+    def report(self):
+        self.test.logs.clear()
+        try:
+            self.model.report(self.running)
+        except reference.Refused as refused:
+            self.cloud.report()
+            self.test.assertTrue(self.cloud.said(
+                'ERROR', 'is rejected', *refused.addresses))
+        else:
+            self.cloud.report()
+            self.test.assertFalse(self.cloud.said('ERROR'))
+        self.check()
+
+    # Nova and the operator
+
+    @stateful.precondition(lambda self: self.model.free())
+    @stateful.rule(data=strategies.data())
+    def bind(self, data):
+        slot = data.draw(strategies.sampled_from(self.model.free()))
+        self.model.kept[slot].arq = self.cloud.bind(slot)
+
+    @stateful.precondition(lambda self: self.model.bound())
+    @stateful.rule(data=strategies.data())
+    def delete(self, data):
+        slot = data.draw(strategies.sampled_from(self.model.bound()))
+        self.cloud.delete(self.model.kept[slot].arq)
+        self.model.kept[slot].arq = None
+
+    @stateful.precondition(lambda self: self.model.kept)
+    @stateful.rule(data=strategies.data(), disabled=strategies.booleans())
+    def disable_or_enable(self, data, disabled):
+        slot = data.draw(strategies.sampled_from(sorted(self.model.kept)))
+        handle = self.model.kept[slot]
+        if handle.missing:
+            return
+        device = next(device for device in self.cloud.stored().devices
+                      if device.deployables[0].name.endswith(slot))
+        self.cloud.set_disabled(device.uuid, disabled)
+        handle.disabled = disabled
+
+    # What must hold
+
+    def check(self):
+        test, kept = self.test, self.model.kept
+        handles = self.cloud.handles()
+        test.assertEqual(set(kept), set(handles))
+        devices = {device.deployables[0].handles[0].uuid: device
+                   for device in self.cloud.stored().devices}
+        providers = self.cloud.placement.providers()
+        test.assertEqual(
+            {self.cloud.provider_name(slot) for slot in kept},
+            set(providers) - {self.cloud.host})
+        for slot, expected in kept.items():
+            handle = handles[slot]
+            test.assertEqual(
+                (expected.managed, (expected.arq,) if expected.arq else (),
+                 expected.arq is not None, '%04x' % expected.card.vendor),
+                (json.loads(handle.attach_info).get('managed', True),
+                 handle.arq_uuids, handle.in_use,
+                 devices[handle.uuid].vendor), slot)
+            provider = providers[self.cloud.provider_name(slot)]
+            test.assertEqual({constants.PCI: (1, expected.reserved)},
+                             self.cloud.placement.amounts(provider), slot)
+            test.assertEqual(
+                expected.missing, constants.MISSING_TRAIT
+                in self.cloud.placement.traits(provider), slot)
+            # Identity: a handle is the same as long as the device is kept.
+            test.assertEqual(self.uuids.setdefault(slot, handle.uuid),
+                             handle.uuid)
+            if expected.arq:
+                shown = self.cloud.arq(expected.arq)
+                test.assertEqual(('Bound', handle.uuid, expected.managed), (
+                    shown['state'], shown['attach_handle_uuid'],
+                    shown['attach_handle_info']['managed']))
+        test.assertEqual(len(self.model.free()), self.cloud.free())
+        for slot in set(self.uuids) - set(kept):
+            del self.uuids[slot]
+
+
+class TestRestarts(base.TestCase):
+    """MIS-1..6, REC-1..8: predicted by a model."""
+
+    timeout = 600
+
+    def setUp(self):
+        super().setUp()
+        self.cloud = self.useFixture(
+            services.InOneProcess(self.conf, self.logs))
+
+    def test_services_do_as_the_model_says(self):
+        self.restarts = 0
+        stateful.run_state_machine_as_test(
+            lambda: Host(self),
+            settings=hypothesis.settings(
+                max_examples=EXAMPLES, stateful_step_count=STEPS,
+                deadline=None, database=None, derandomize=EXAMPLES < 10,
+                phases=[hypothesis.Phase.generate],
+                suppress_health_check=list(hypothesis.HealthCheck)))
+        self.assertGreater(self.restarts, 50)
