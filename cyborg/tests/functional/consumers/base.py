@@ -171,18 +171,25 @@ class ConsumerTestCase(base.TestCase):
         self.handles = dict(zip(STORED, self.devices.handles))
         for name, settings in STORED.items():
             self.store(name, **settings)
-        self.arqs = {name: self._arq(handle)
-                     for name, handle in self.handles.items()}
+        self._rows = {name: self._arq(handle)
+                      for name, handle in self.handles.items()}
+        self.arqs = {name: row.uuid for name, row in self._rows.items()}
 
     def _arq(self, handle):
         return rows.arq(self.profile, handle, instance_uuid=INSTANCE,
                         project_id=api.ADMIN['X-Project-Id'],
-                        hostname='compute-1', device_rp_uuid=PROVIDER).uuid
+                        hostname='compute-1', device_rp_uuid=PROVIDER)
 
     def store(self, name: str, **settings) -> None:
         """Give the attach handle of that name these settings alone."""
         rows.change(self.handles[name], in_use=True, attach_info=rows.address(
             function=4 + list(STORED).index(name), bus=0x25, **settings))
+
+    def release(self, name: str) -> None:
+        """Let the instance have one request fewer."""
+        row = self._rows.pop(name)
+        rows.change(row, instance_uuid=None)
+        del self.arqs[name]
 
     def as_2026_2_stored_them(self) -> None:
         """Forget all settings: an agent of 2026.2 knew none."""
