@@ -24,8 +24,9 @@ LATEST = microversions.MAXIMUM
 
 
 def table(*rows):
-    return [('%s -> %s' % (json.dumps(row[0])[:60], row[1]),
-             {'value': row[0], 'wanted': row[1]}) for row in rows]
+    return [('%d %s' % (number, json.dumps(value)[:60]),
+             {'value': value, 'wanted': wanted})
+            for number, (value, wanted) in enumerate(rows)]
 
 
 class TestText(base.TestCase):

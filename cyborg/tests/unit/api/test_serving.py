@@ -64,6 +64,16 @@ class TestConfigFiles(base.TestCase):
     def test_application(self):
         self.assertEqual('application', self.wsgi.application)
 
+    def test_options_that_the_server_hands_on(self):
+        for argv, wanted in (
+                (['uwsgi'], ['cyborg-api']),
+                (['gunicorn', '-w', '4'], ['cyborg-api']),
+                (['uwsgi', '--config-file', '/a'],
+                 ['cyborg-api', '--config-file', '/a']),
+                (['x', '--config-dir=/b'],
+                 ['cyborg-api', '--config-dir=/b'])):
+            self.assertEqual(wanted, self.wsgi.arguments(argv))
+
     def test_files(self):
         for environ, files in (
                 ({}, None),
