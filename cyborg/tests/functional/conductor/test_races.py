@@ -304,6 +304,12 @@ class BindAgainstReportTest(RaceCase):
         self.assertEqual(2, self.count(models.Device))
         self.assertEqual(4, self.count(models.Attribute))
         self.change(models.ExtARQ, row.id, deployable_id=None)
+        # No request at all, but the mark.
+        self.change(models.AttachHandle, self.handle(NAME).id, in_use=True)
+        self.assertFalse(host_changes.delete_device(self.context, device.id))
+        self.assertFalse(host_changes.delete_handle(
+            self.context, self.handle(NAME).id))
+        self.change(models.AttachHandle, self.handle(NAME).id, in_use=False)
         self.assertTrue(host_changes.delete_device(self.context, device.id))
         self.assertTrue(host_changes.delete_device(self.context, device.id))
         self.assertEqual(1, self.count(models.Device))
