@@ -49,8 +49,8 @@ def check_device_state() -> Result:
 def _has_database() -> bool:
     """Whether it is configured; compute hosts have none (BASE-4)."""
     where = CONF.get_location('connection', 'database')
-    if where.location not in (cfg.Locations.opt_default,
-                              cfg.Locations.set_default):
+    if where is not None and where.location not in (
+            cfg.Locations.opt_default, cfg.Locations.set_default):
         return True
     # The default is a file that may never have been made.
     return os.path.exists(CONF.database.connection.removeprefix('sqlite:///'))
