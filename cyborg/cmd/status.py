@@ -53,7 +53,8 @@ def _has_database() -> bool:
             cfg.Locations.opt_default, cfg.Locations.set_default):
         return True
     # The default is a file that may never have been made.
-    return os.path.exists(CONF.database.connection.removeprefix('sqlite:///'))
+    url = CONF.database.connection or ''
+    return os.path.exists(url.removeprefix('sqlite:///'))
 
 
 def check_option_name() -> Result:
