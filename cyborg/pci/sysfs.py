@@ -23,6 +23,9 @@ _READ_SIZE = 4096
 _FILE = os.O_RDONLY | os.O_CLOEXEC
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _VANISHED = 'it vanished while it was read'
+#: Troubles of this process, which say nothing about the device being read.
+_OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES,
+                   errno.EPERM})
 #: False where the C library or a sandbox can't ask about a link itself: it
 #: then answers "no" for everything, and a VF must not lose its PF by that.
 _ASKS_ABOUT_LINKS = os.access('/', os.F_OK, follow_symlinks=False)
@@ -37,7 +40,7 @@ _VFIO_MODULES = ('vfio', 'vfio_pci_core')
 
 
 class SysfsUnreadable(Exception):
-    """The list of PCI devices itself can't be read.
+    """sysfs can't be read at all, or this process can't read it now.
 
     That says nothing about any device, so no inventory may follow from it.
     """
@@ -149,7 +152,7 @@ def scan(sysfs_path: str) -> HostPci:
 
     Each attribute file is opened at most once.
 
-    :raises SysfsUnreadable: the list of devices can't be read.
+    :raises SysfsUnreadable: no conclusion about any device is possible.
     """
     root = os.path.join(sysfs_path, 'bus/pci/devices')
     try:
@@ -243,7 +246,11 @@ class _Reader:
             self._net.setdefault(owner, []).append(name)
 
     def device(self, name: str) -> PciDevice:
-        """:raises _Bad: with the reason in words."""
+        """One function.
+
+        :raises _Bad: with the reason in words.
+        :raises SysfsUnreadable: the fault is not the device's.
+        """
         try:
             address = PciAddress.parse(name)
         except pci_address.InvalidPciAddress as error:
@@ -251,17 +258,16 @@ class _Reader:
         base = self._root + '/' + name
         try:
             place = os.open(base, _DIRECTORY)
+            try:
+                return self._device(address, place)
+            finally:
+                os.close(place)
         except OSError as error:
-            raise _Bad(_VANISHED if error.errno == errno.ENOENT
-                       else error.strerror) from None
-        try:
-            return self._device(address, place)
-        except OSError as error:
-            # Whatever was being read, the device went away meanwhile.
+            if error.errno in _OURS:
+                raise SysfsUnreadable(base, error.strerror) from None
+            # Whatever was being read, the device may have gone meanwhile.
             raise _Bad(_VANISHED if not os.path.exists(base) else '%s: %s' % (
-                error.filename, error.strerror)) from None
-        finally:
-            os.close(place)
+                os.path.basename(error.filename), error.strerror)) from None
 
     def _device(self, address, place: int) -> PciDevice:
         """:param place: descriptor of the device's directory."""
@@ -291,7 +297,9 @@ class _Reader:
         """None when absent, negative or garbage."""
         try:
             return self._numbers[_read(place, name)]
-        except OSError:
+        except OSError as error:
+            if error.errno in _OURS:
+                raise
             return None
 
     def _physfn(self, place: int) -> PciAddress | None:

@@ -188,6 +188,31 @@ class ScanTest(base.TestCase):
             'such file or directory. Check [pci] sysfs_path.'
             % self.host.path, str(error))
 
+    def test_troubles_of_this_process_are_no_faults_of_devices(self):
+        """MIS-7: else all devices would count as missing."""
+        self.add()
+        real = os.open
+        for number in (errno.EMFILE, errno.ENFILE, errno.EACCES):
+            for wanted in ('0000:3b:00.0', 'vendor', 'numa_node'):
+                def fail(path, *args, wanted=wanted, number=number, **kwargs):
+                    if os.path.basename(path) == wanted:
+                        raise OSError(number, os.strerror(number), path)
+                    return real(path, *args, **kwargs)
+
+                with mock.patch.object(os, 'open', new=fail):
+                    error = self.assertRaises(
+                        sysfs.SysfsUnreadable, sysfs.scan, self.host.path)
+                self.assertEqual(os.strerror(number), error.reason)
+
+    def test_an_entry_that_is_no_directory(self):
+        self.add()
+        with open(os.path.join(self.host.path,
+                               'bus/pci/devices/0000:3c:00.0'), 'w'):
+            pass
+        devices, faults = self.scan()
+        self.assertEqual(['0000:3b:00.0'], list(devices))
+        self.assertIn('Not a directory', faults[0].reason)
+
     def test_vfio(self):
         """B26: a variant driver counts, a host driver doesn't."""
         self.tree.depend('vfio', 'vfio_pci_core')
