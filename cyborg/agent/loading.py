@@ -90,7 +90,8 @@ def _missing(names) -> None:
     if name in constants.DROPPED_DRIVERS:
         raise exception.DriverNotShipped(
             name=name, host=CONF.host, installed=installed)
-    raise exception.InvalidDriver(name=name, installed=installed)
+    raise exception.InvalidDriver(
+        name=name, host=CONF.host, installed=installed)
 
 
 def _load_failed(_manager, entry_point, error) -> None:

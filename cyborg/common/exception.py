@@ -389,11 +389,14 @@ class ImageBadRequest(Invalid):
 
 
 class InvalidDriver(Invalid):
-    _msg_fmt = _('%(name)s in [agent] enabled_drivers is not a driver that '
-                 'is installed here. Installed: %(installed)s.')
+    _msg_fmt = _('%(name)s in [agent] enabled_drivers of host %(host)s is '
+                 'not a driver that is installed there. Correct the name, or '
+                 'install the package that provides it. Installed: '
+                 '%(installed)s.')
 
     def __init__(self, message=None, **kwargs):
         kwargs.setdefault('installed', _('unknown'))
+        kwargs.setdefault('host', CONF.host)
         super().__init__(message, **kwargs)
 
 

@@ -78,7 +78,8 @@ class TestLoad(base.TestCase):
                                   ['plain', 'zz', 'nosuch'])
         self.assertNotIsInstance(error, exception.DriverNotShipped)
         self.assertTrue(error.message.startswith(
-            'nosuch in [agent] enabled_drivers is not a driver'))
+            'nosuch in [agent] enabled_drivers of host compute-1 is not a '
+            'driver'))
         self.assertIn('plain', error.message)
         self.assertIn('pci_driver', error.message)
 

@@ -20,9 +20,11 @@ TEXTS = {
         'from the list, or install a package that provides it. Installed: '
         'fake_driver, pci_driver.'),
     'InvalidDriver': (
-        {'name': 'pci_drvier', 'installed': 'fake_driver, pci_driver'},
-        'pci_drvier in [agent] enabled_drivers is not a driver that is '
-        'installed here. Installed: fake_driver, pci_driver.'),
+        {'name': 'pci_drvier', 'host': 'c1',
+         'installed': 'fake_driver, pci_driver'},
+        'pci_drvier in [agent] enabled_drivers of host c1 is not a driver '
+        'that is installed there. Correct the name, or install the package '
+        'that provides it. Installed: fake_driver, pci_driver.'),
     'UnsafeDriverRefused': (
         {'name': 'inspur_nvme_ssd_driver', 'host': 'c1'},
         'The driver inspur_nvme_ssd_driver of host c1 is deprecated and does '
