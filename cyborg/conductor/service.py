@@ -14,6 +14,7 @@ from cyborg.common import exception
 from cyborg.common import sdk
 from cyborg.common import service
 from cyborg.conductor import manager
+from cyborg.conf import CONF
 from cyborg.db import api
 from cyborg.db import devices
 from cyborg.objects import base as objects_base
@@ -27,6 +28,14 @@ NAME = 'cyborg-conductor'
 class SchemaMissing(exception.CyborgException):
     _msg_fmt = ('The database has no tables of this service: run '
                 'cyborg-dbsync upgrade.')
+
+
+class DatabaseUnusable(exception.ConfigInvalid):
+    """No waiting helps: the URL is wrong, or its driver is not installed."""
+
+    _msg_fmt = ('[database] connection of host %(host)s cannot be used: '
+                '%(reason)s. Write DIALECT+DRIVER://USER:PASSWORD@HOST/NAME, '
+                'for example mysql+pymysql://, and install the driver.')
 
 
 class ConductorService(service.RPCService):
@@ -62,6 +71,10 @@ class ConductorService(service.RPCService):
         try:
             with api.reader(asker) as session:
                 tables = sa.inspect(session.connection()).get_table_names()
+        except (sa.exc.ArgumentError, ImportError) as error:
+            raise DatabaseUnusable(
+                host=CONF.host,
+                reason=exception.plain_text(error)) from error
         except sa.exc.SQLAlchemyError as error:
             raise db_exc.DBError(error) from error
         if 'devices' not in tables:

@@ -278,6 +278,20 @@ class LifeTest(ProcessCase):
         self.assertIn('cannot start', process.output)
         self.assertNotIn('Traceback', process.output)
 
+    def test_unusable_database(self):
+        """No waiting for what cannot come: one line, no traceback."""
+        for url, reason in (('garbage', 'parse'),
+                            ('mysql+nodriver://u:secret@db/x', 'nodriver'),
+                            ('mysql+cymysql://u:secret@db/x', 'cymysql')):
+            process = self.start(wait=False, database=url)
+            self.assertEqual(1, process.process.wait(60))
+            line, = [line for line in process.output.splitlines()
+                     if 'cannot start' in line]
+            for part in ('[database] connection', reason, 'install'):
+                self.assertIn(part, line)
+            self.assertNotIn('secret', process.output)
+            self.assertNotIn('Traceback', process.output)
+
     def test_finishes_the_work_in_hand(self):
         """SIGTERM in the middle of a report: it is answered, then ends."""
         process = self.start()
