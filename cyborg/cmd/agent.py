@@ -4,7 +4,6 @@
 import sys
 
 from oslo_config import cfg
-import oslo_messaging as messaging
 
 from cyborg.agent import service as agent_service
 from cyborg.common import config
@@ -27,9 +26,7 @@ def main(argv: list[str] | None = None) -> int:
         # conductor is refused (BASE-4).
         objects_base.enable(conductor_rpcapi.IndirectionAPI())
         agent = agent_service.AgentService()
-    except (cfg.Error, exception.CyborgException,
-            messaging.InvalidTransportURL,
-            messaging.DriverLoadFailure) as error:
+    except (cfg.Error, exception.CyborgException) as error:
         print('%s cannot start: %s' % (
             agent_service.NAME, exception.plain_text(error)), file=sys.stderr)
         return 1

@@ -4,7 +4,6 @@
 import sys
 
 from oslo_config import cfg
-import oslo_messaging as messaging
 
 from cyborg.api import app
 from cyborg.api import server
@@ -20,9 +19,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         config.prepare(sys.argv if argv is None else argv)
         return server.run(app.load_app())
-    except (cfg.Error, exception.CyborgException,
-            messaging.InvalidTransportURL,
-            messaging.DriverLoadFailure) as error:
+    except (cfg.Error, exception.CyborgException) as error:
         print('%s cannot start: %s' % (
             server.NAME, exception.plain_text(error)), file=sys.stderr)
         return 1

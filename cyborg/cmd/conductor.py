@@ -4,7 +4,6 @@
 import sys
 
 from oslo_config import cfg
-import oslo_messaging as messaging
 
 from cyborg.common import config
 from cyborg.common import exception
@@ -22,9 +21,7 @@ def main(argv: list[str] | None = None) -> int:
         config.prepare(sys.argv if argv is None else argv)
         rpc.init()
         conductor = conductor_service.ConductorService()
-    except (cfg.Error, exception.CyborgException,
-            messaging.InvalidTransportURL,
-            messaging.DriverLoadFailure) as error:
+    except (cfg.Error, exception.CyborgException) as error:
         print('%s cannot start: %s' % (
             conductor_service.NAME, exception.plain_text(error)),
             file=sys.stderr)

@@ -175,6 +175,12 @@ class ConfigInvalid(CyborgException):
     _msg_fmt = _('The configuration is not usable: %(error_msg)s')
 
 
+class TransportInvalid(ConfigInvalid):
+    _msg_fmt = _('[DEFAULT] transport_url of host %(host)s cannot be used: '
+                 '%(reason)s. Write TRANSPORT://USER:PASSWORD@HOST:PORT/, '
+                 'for example rabbit://openstack:PASSWORD@controller:5672/.')
+
+
 # Objects that exist, or do not
 
 

@@ -67,11 +67,19 @@ def init(conf=CONF, allowed_remote_exmods: tuple[str, ...] = ()) -> None:
 
     :param allowed_remote_exmods: further modules whose errors are raised
         again on this side
+    :raises exception.TransportInvalid: ``[DEFAULT] transport_url`` is of no
+        use
     """
     if _messaging.transport is not None:
         return
-    _messaging.transport = messaging.get_rpc_transport(
-        conf, allowed_remote_exmods=[*ALLOWED_EXMODS, *allowed_remote_exmods])
+    try:
+        _messaging.transport = messaging.get_rpc_transport(
+            conf, allowed_remote_exmods=[*ALLOWED_EXMODS,
+                                         *allowed_remote_exmods])
+    except (messaging.InvalidTransportURL,
+            messaging.DriverLoadFailure) as error:
+        raise exception.TransportInvalid(
+            host=conf.host, reason=exception.plain_text(error)) from error
 
 
 def cleanup() -> None:

@@ -92,8 +92,10 @@ class TestAlone(base.TestCase):
             'resource_provider_startup_retries', 'forever')
 
     def test_transport_of_no_kind(self):
-        self.assert_refused('transport_url = carrier-pigeon://\n',
-                            'carrier-pigeon')
+        for url, reason in (('carrier-pigeon://', 'carrier-pigeon'),
+                            ('', 'No scheme specified')):
+            self.assert_refused('transport_url = %s\n' % url, reason,
+                                '[DEFAULT] transport_url of host compute-1')
 
     def test_missing_configuration_file(self):
         done = subprocess.run(

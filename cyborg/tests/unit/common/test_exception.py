@@ -25,6 +25,11 @@ TEXTS = {
         'pci_drvier in [agent] enabled_drivers of host c1 is not a driver '
         'that is installed there. Correct the name, or install the package '
         'that provides it. Installed: fake_driver, pci_driver.'),
+    'TransportInvalid': (
+        {'host': 'c1', 'reason': 'No scheme specified'},
+        '[DEFAULT] transport_url of host c1 cannot be used: No scheme '
+        'specified. Write TRANSPORT://USER:PASSWORD@HOST:PORT/, for example '
+        'rabbit://openstack:PASSWORD@controller:5672/.'),
     'UnsafeDriverRefused': (
         {'name': 'inspur_nvme_ssd_driver', 'host': 'c1'},
         'The driver inspur_nvme_ssd_driver of host c1 is deprecated and does '
