@@ -1,1 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The commands."""
+
+import warnings
+
+# oslo.service still installs eventlet, and futurist imports it only to see
+# whether it is there. Nothing here uses it, so its farewell would tell the
+# operator of something that is neither used nor theirs to change.
+warnings.filterwarnings('ignore', message=r'\s*Eventlet is deprecated')
