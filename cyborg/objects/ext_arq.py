@@ -53,7 +53,10 @@ class _ExtARQ(base.PersistentObject):
         # They are those of the request, and there they are.
         obj.created_at = obj.updated_at = None
         obj._context = context
-        obj.obj_reset_changes(recursive=True)
+        # Not recursive: that looks at every field of both again, which takes
+        # half the time of a long list.
+        obj.arq.obj_reset_changes()
+        obj.obj_reset_changes()
         return obj
 
     @classmethod
