@@ -6,6 +6,7 @@ disabled and enabled meanwhile. A model predicts the database, Placement and
 every refusal.
 """
 
+import collections
 import json
 import os
 
@@ -25,18 +26,21 @@ EXAMPLES = int(os.environ.get('CYBORG_TEST_EXAMPLES', '3'))
 #: Steps of a run; about half of them restart the agent.
 STEPS = 100
 
+#: What a rule says of a slot; mostly there is one, and mostly the same.
+_RULES = ('no rule', None, None, True, True, False)
+
 configurations = strategies.builds(
-    reference.Configuration,
-    strategies.dictionaries(
-        strategies.sampled_from(SLOTS),
-        strategies.sampled_from([None, True, False])),
-    strategies.frozensets(strategies.sampled_from(SLOTS), max_size=1))
+    lambda rules, excluded: reference.Configuration(
+        {slot: rule for slot, rule in zip(SLOTS, rules, strict=True)
+         if rule != 'no rule'}, frozenset(excluded)),
+    strategies.tuples(*[strategies.sampled_from(_RULES)] * len(SLOTS)),
+    strategies.sampled_from([(), (), ()] + [(slot,) for slot in SLOTS]))
 
 
 class Host(stateful.RuleBasedStateMachine):
     """The services and the model, step by step.
 
-    :param test: has the cloud and the logs, and counts the restarts.
+    :param test: has the cloud and the logs, and counts what happened.
     """
 
     def __init__(self, test):
@@ -70,13 +74,31 @@ class Host(stateful.RuleBasedStateMachine):
         self.cloud.plug(slot, vendor=card.vendor, product=card.product)
         self.model.slots[slot] = card
 
-    @stateful.rule(slot=strategies.sampled_from(SLOTS),
-                   card=strategies.sampled_from(CARDS))
-    def replug(self, slot, card):
-        self.plug(slot, card)
+    @stateful.rule(data=strategies.data())
+    def step(self, data):
+        """One thing that may happen now.
 
-    @stateful.rule(slot=strategies.sampled_from(SLOTS))
-    def pull(self, slot):
+        A single rule that draws what to do: several would be switched off
+        for whole runs, of which there are few.
+        """
+        draw = data.draw
+        todo = [self.restart, self.restart, self.replug, self.pull]
+        if self.running is not None:
+            todo += [self.report, self.report]
+        if self.model.free():
+            todo += [self.bind] * 3
+        if self.model.bound():
+            todo.append(self.delete)
+        if self.model.kept:
+            todo.append(self.disable_or_enable)
+        draw(strategies.sampled_from(todo))(draw)
+
+    def replug(self, draw):
+        self.plug(draw(strategies.sampled_from(SLOTS)),
+                  draw(strategies.sampled_from(CARDS)))
+
+    def pull(self, draw):
+        slot = draw(strategies.sampled_from(SLOTS))
         if slot in self.model.slots:
             self.pull_now(slot)
 
@@ -86,19 +108,13 @@ class Host(stateful.RuleBasedStateMachine):
 
     # The agent
 
-    @stateful.rule(configuration=configurations)
-    def restart(self, configuration):
-        self.start(configuration)
-
-    @stateful.rule(configuration=configurations)
-    def restart_again(self, configuration):
-        # Twice in the list of rules, so that it is drawn more often.
-        self.start(configuration)
+    def restart(self, draw):
+        self.start(draw(configurations))
 
     def start(self, configuration):
         self.cloud.stop_agent()
         self.running = None
-        self.test.restarts += 1
+        self.test.happened['restarted'] += 1
         entries = []
         for slot, managed in sorted(configuration.managed.items()):
             entry = {'address': slot}
@@ -109,6 +125,7 @@ class Host(stateful.RuleBasedStateMachine):
         try:
             self.model.report(configuration)
         except reference.Refused as refused:
+            self.test.happened['start refused'] += 1
             error = self.test.assertRaises(
                 services.StartRefused, self.cloud.start_agent)
             for slot in SLOTS:
@@ -119,13 +136,12 @@ class Host(stateful.RuleBasedStateMachine):
             self.running = configuration
         self.check()
 
-    @stateful.precondition(lambda self: self.running is not None)
-    @stateful.rule()
-    def report(self):
+    def report(self, _draw):
         self.test.logs.clear()
         try:
             self.model.report(self.running)
         except reference.Refused as refused:
+            self.test.happened['report refused'] += 1
             self.cloud.report()
             self.test.assertTrue(self.cloud.said(
                 'ERROR', 'is rejected', *refused.addresses))
@@ -136,23 +152,19 @@ class Host(stateful.RuleBasedStateMachine):
 
     # Nova and the operator
 
-    @stateful.precondition(lambda self: self.model.free())
-    @stateful.rule(data=strategies.data())
-    def bind(self, data):
-        slot = data.draw(strategies.sampled_from(self.model.free()))
+    def bind(self, draw):
+        slot = draw(strategies.sampled_from(self.model.free()))
         self.model.kept[slot].arq = self.cloud.bind(slot)
+        self.test.happened['bound'] += 1
 
-    @stateful.precondition(lambda self: self.model.bound())
-    @stateful.rule(data=strategies.data())
-    def delete(self, data):
-        slot = data.draw(strategies.sampled_from(self.model.bound()))
+    def delete(self, draw):
+        slot = draw(strategies.sampled_from(self.model.bound()))
         self.cloud.delete(self.model.kept[slot].arq)
         self.model.kept[slot].arq = None
 
-    @stateful.precondition(lambda self: self.model.kept)
-    @stateful.rule(data=strategies.data(), disabled=strategies.booleans())
-    def disable_or_enable(self, data, disabled):
-        slot = data.draw(strategies.sampled_from(sorted(self.model.kept)))
+    def disable_or_enable(self, draw):
+        disabled = draw(strategies.booleans())
+        slot = draw(strategies.sampled_from(sorted(self.model.kept)))
         handle = self.model.kept[slot]
         if handle.missing:
             return
@@ -174,6 +186,7 @@ class Host(stateful.RuleBasedStateMachine):
             {self.cloud.provider_name(slot) for slot in kept},
             set(providers) - {self.cloud.host})
         for slot, expected in kept.items():
+            self._note(slot, expected)
             handle = handles[slot]
             test.assertEqual(
                 (expected.managed, (expected.arq,) if expected.arq else (),
@@ -200,6 +213,14 @@ class Host(stateful.RuleBasedStateMachine):
             del self.uuids[slot]
 
 
+    def _note(self, slot, kept):
+        happened, card = self.test.happened, self.model.slots.get(slot)
+        happened['missing'] += kept.missing
+        happened['replaced'] += kept.missing and card not in (None, kept.card)
+        happened['unmanaged and bound'] += bool(kept.arq and not kept.managed)
+        happened['disabled'] += kept.disabled
+
+
 class TestRestarts(base.TestCase):
     """MIS-1..6, REC-1..8: predicted by a model."""
 
@@ -211,7 +232,7 @@ class TestRestarts(base.TestCase):
             services.InOneProcess(self.conf, self.logs))
 
     def test_services_do_as_the_model_says(self):
-        self.restarts = 0
+        self.happened = collections.Counter()
         stateful.run_state_machine_as_test(
             lambda: Host(self),
             settings=hypothesis.settings(
@@ -219,4 +240,8 @@ class TestRestarts(base.TestCase):
                 deadline=None, database=None, derandomize=EXAMPLES < 10,
                 phases=[hypothesis.Phase.generate],
                 suppress_health_check=list(hypothesis.HealthCheck)))
-        self.assertGreater(self.restarts, 50)
+        # A machine that never came this far would show nothing.
+        self.assertGreater(self.happened['restarted'], 50)
+        for what in ('bound', 'start refused', 'missing', 'replaced',
+                     'unmanaged and bound', 'disabled'):
+            self.assertGreater(self.happened[what], 0, self.happened)
