@@ -16,6 +16,7 @@ from typing import Any
 
 from cyborg.pci import address as pci_address
 from cyborg.pci import classes
+from cyborg.pci import uevent
 
 PciAddress = pci_address.PciAddress
 
@@ -271,20 +272,29 @@ class _Reader:
 
     def _device(self, address, place: int) -> PciDevice:
         """:param place: descriptor of the device's directory."""
-        vendor_id = _required(place, 'vendor', self._ids)
-        product_id = _required(place, 'device', self._ids)
-        class_code = _required(place, 'class', self._classes)
-        driver = _link_name(place, 'driver')
+        summary = self._summary(place)
+        driver = summary.driver
         module = self._module(driver) if driver else None
         physfn = self._physfn(place)
         return PciDevice(
-            address, vendor_id, product_id, class_code, driver, module,
+            address, *summary, module,
             (driver == 'vfio-pci' or module in self._vfio_modules
              or address in self._on_vfio),
             physfn, self._totalvfs(place, physfn), (),
             self._number(place, 'numa_node'),
             _link_name(place, 'iommu_group'),
             tuple(self._net.get(address, ())))
+
+    def _summary(self, place: int) -> uevent.Summary:
+        try:
+            found = uevent.parse(_read(place, 'uevent'))
+        except FileNotFoundError:
+            found = None
+        return found or uevent.Summary(
+            _required(place, 'vendor', self._ids),
+            _required(place, 'device', self._ids),
+            _required(place, 'class', self._classes),
+            _link_name(place, 'driver'))
 
     def _totalvfs(self, place: int, physfn) -> int | None:
         # Most functions have no such file; asking first is cheaper than an

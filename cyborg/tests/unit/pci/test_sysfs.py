@@ -318,3 +318,58 @@ class SimulatedHostTest(base.TestCase):
         tree.remove('0000:41:00.0')
         found = sysfs.scan(path)
         self.assertEqual((before - 1, ()), (len(found.devices), found.faults))
+
+
+class SummaryTest(ScanTest):
+    """The same scan where the kernel's summary file is there, as on a host.
+
+    Every test of the parent runs on attributes alone.
+    """
+
+    def summarize(self, where='0000:3b:00.0', text=None, driver='igb'):
+        text = text or (
+            'DRIVER=%s\nPCI_CLASS=20000\nPCI_ID=8086:154C\n'
+            'PCI_SUBSYS_ID=0000:0000\nPCI_SLOT_NAME=%s\n' % (driver, where))
+        self.tree.write(where, 'uevent', text.encode())
+
+    def add(self, where='0000:3b:00.0', **facts):
+        super().add(where, **facts)
+        self.tree.write(where, 'uevent', b'MODALIAS=of:nothing\n')
+
+    def test_summary_says_what_the_attributes_say(self):
+        """DSC-1"""
+        self.add(driver='igb', module='igb')
+        by_attributes = self.scan()
+        self.summarize()
+        self.assertEqual(by_attributes, self.scan())
+
+    def test_summary_takes_the_place_of_the_attributes(self):
+        self.add(driver='igb')
+        for name in ('vendor', 'device', 'class'):
+            self.tree.write('0000:3b:00.0', name, b'not read')
+        self.summarize(text='DRIVER=other\nPCI_CLASS=10802\n'
+                       'PCI_ID=144D:A808\nPCI_SUBSYS_ID=0000:0000\n')
+        device = self.scan()[0]['0000:3b:00.0']
+        self.assertEqual(('144d', 'a808', 0x010802, 'other'), (
+            device.vendor_id, device.product_id, device.class_code,
+            device.driver))
+
+    def test_summary_of_an_unbound_device(self):
+        self.add()
+        self.summarize(text='PCI_CLASS=20000\nPCI_ID=8086:154C\n')
+        self.assertIsNone(self.scan()[0]['0000:3b:00.0'].driver)
+
+    def test_summary_without_meaning_is_not_believed(self):
+        for text in ('', 'PCI_CLASS=zz\nPCI_ID=8086:154C\n',
+                     'PCI_CLASS=20000\n', 'PCI_ID=8086:154C\n', '\x00\xff'):
+            self.add()
+            self.summarize(text=text or '\n')
+            self.assertEqual('8086',
+                             self.scan()[0]['0000:3b:00.0'].vendor_id, text)
+            self.tree.remove('0000:3b:00.0')
+
+    def test_this_machine_reads_the_same_with_and_without_summary(self):
+        """The attributes of the host itself, where it has PCI devices."""
+        with_summary = sysfs.scan('/sys')
+        with mock.patch('cyborg.pci.uevent.parse', return_value=None):
+            self.assertEqual(sysfs.scan('/sys'), with_summary)

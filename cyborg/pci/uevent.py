@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The summary of a PCI function that the kernel keeps in one file.
+
+``uevent`` repeats what ``class``, ``vendor``, ``device`` and the link
+``driver`` say (``pci_uevent()`` and ``dev_uevent()`` of the Linux kernel), so
+one read takes the place of four. Where the file is absent or different the
+attributes themselves have to be read.
+"""
+
+import functools
+import re
+from typing import NamedTuple
+
+_IDS = re.compile(rb'^PCI_CLASS=([0-9A-F]{1,6})\n'
+                  rb'PCI_ID=([0-9A-F]{4}):([0-9A-F]{4})\n', re.M)
+_DRIVER = re.compile(rb'^DRIVER=([^\n/]+)\n', re.M)
+
+
+class Summary(NamedTuple):
+    """As the fields of ``PciDevice`` with these names."""
+
+    vendor_id: str
+    product_id: str
+    class_code: int
+    driver: str | None
+
+
+def parse(data: bytes) -> Summary | None:
+    """What a ``uevent`` file says; None when it isn't a PCI function's."""
+    ids = _IDS.search(data)
+    if ids is None:
+        return None
+    driver = _DRIVER.search(data)
+    return _summary(ids.groups(), driver and driver.group(1))
+
+
+@functools.lru_cache(maxsize=1024)
+def _summary(ids: tuple[bytes, ...], driver: bytes | None) -> Summary:
+    # Thousands of functions share a few values.
+    class_code, vendor, product = (text.decode('ascii').lower()
+                                   for text in ids)
+    return Summary(vendor, product, int(class_code, 16),
+                   driver and driver.decode('utf-8', 'backslashreplace'))
