@@ -24,6 +24,7 @@ from cyborg.conf import CONF
 from cyborg.db import arqs
 from cyborg.db import binding
 from cyborg.db import query
+from cyborg.db import unbinding
 
 LOG = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Binder:
             device_rp_uuid, instance_uuid and maybe project_id.
         :raises exception.PatchError: the operations of an ARQ are mixed.
         :raises exception.CyborgException: see :meth:`bind` and
-            ``cyborg.db.binding.release``.
+            ``cyborg.db.unbinding.release``.
         """
         removals, requests = [], []
         for arq_uuid, operations in patch_list.items():
@@ -74,7 +75,7 @@ class Binder:
                            'or every one remove' % arq_uuid)
         rows = self._check(context, removals, requests)
         if removals:
-            binding.release(context, removals, self._agent.remove_vgpu_mdev)
+            unbinding.release(context, removals, self._agent.remove_vgpu_mdev)
             LOG.info('Unbound accelerator requests %s.', ', '.join(removals))
         if requests:
             self.bind(context, requests, rows)

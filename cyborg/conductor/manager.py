@@ -15,7 +15,7 @@ from cyborg.conductor import object_dispatch
 from cyborg.conductor import programming
 from cyborg.conductor import providers
 from cyborg.conductor import report
-from cyborg.db import binding as db_binding
+from cyborg.db import unbinding
 from cyborg.objects import base as objects_base
 from cyborg.objects import inventory_values
 from cyborg.placement import client as placement_client
@@ -100,14 +100,14 @@ class ConductorManager:
     @_answers
     def arq_delete_by_uuid(self, context, arqs: str) -> None:
         """:param arqs: UUIDs with commas between"""
-        db_binding.release(context, [u.strip() for u in arqs.split(',')],
+        unbinding.release(context, [u.strip() for u in arqs.split(',')],
                            self._agent.remove_vgpu_mdev, delete=True)
 
     @_answers
     def arq_delete_by_instance_uuid(self, context, instance: str) -> None:
         """Delete an instance's ARQs; none is fine."""
-        db_binding.release_held(
-            context, db_binding.holdings(context, instance_uuid=instance),
+        unbinding.release_held(
+            context, unbinding.holdings(context, instance_uuid=instance),
             self._agent.remove_vgpu_mdev, delete=True)
 
     # Version 1.1

@@ -11,6 +11,7 @@ import logging
 
 from cyborg.inventory import changes
 from cyborg.inventory import identity
+from cyborg.inventory import plan as planner
 
 LOG = logging.getLogger(__name__)
 
@@ -114,12 +115,33 @@ def _missing(plan, record) -> Note:
 
 def endings(plan: changes.Plan) -> dict[tuple, str]:
     """How states of the reports before have ended, by the key of the note."""
-    return {('missing', deployable.uuid):
-            'Device %s on host %s is back. Attach handles: %s.' % (
-                deployable.name, plan.hostname, ', '.join(
-                    '%s (%s, %s)' % (h.uuid, _address(h), _arqs(h.arq_uuids))
-                    for h in deployable.handles))
-            for deployable in plan.returned}
+    replaced = {change.device.id: _hardware_now(change)
+                for change in plan.device_changes}
+    owners = {deployable.id: device.id
+              for device, deployable, _now in plan.present}
+    result = {}
+    for deployable in plan.returned:
+        hardware = replaced.get(owners.get(deployable.id))
+        text = ('Device %s on host %s was missing and has been released; the '
+                'device that stands in its place (%s) is offered now. Attach '
+                'handles: %s.') if hardware else (
+                    'Device %s on host %s is back.%.0s Attach handles: %s.')
+        result['missing', deployable.uuid] = text % (
+            deployable.name, plan.hostname, hardware or '', ', '.join(
+                '%s (%s, %s)' % (h.uuid, _address(h), _arqs(h.arq_uuids))
+                for h in deployable.handles))
+    return result
+
+
+def _hardware_now(change: changes.DeviceChange) -> str | None:
+    """vendor:product of the device that took a row over, None for none."""
+    names = ('vendor', 'model', 'std_board_info')
+    before = {name: getattr(change.device, name) for name in names}
+    after = before | {name: value for name, value in change.columns
+                      if name in names}
+    now = planner.hardware(*after.values())
+    return None if now == planner.hardware(*before.values()) else (
+        '%s:%s' % now)
 
 
 def _managed(plan, change) -> Note:

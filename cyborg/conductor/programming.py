@@ -7,7 +7,9 @@ an image property of that name and value is taken, and the provider gets a
 trait that tells what the device does from now on.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
 import dataclasses
 import json
 import re

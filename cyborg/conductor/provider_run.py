@@ -100,7 +100,12 @@ class Run:
             held = dataclasses.replace(wanted, missing=wanted.total)
             if self.verified.get(wanted.uuid) != (present.generation, held):
                 self._bring_in_line(held, present.uuid)
-            return Outcome(RETAINED, wanted.uuid, error.message, error)
+            return Outcome(
+                RETAINED, wanted.uuid, 'the host does not show device %s any '
+                'more, and Placement has allocations from it that belong to '
+                'no accelerator request. It is removed after their release; '
+                'who has them is shown by: openstack resource provider show '
+                '--allocations %s' % (wanted.name, wanted.uuid), error)
         return self._gone(wanted)
 
     def _gone(self, wanted):

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import binding
+from cyborg.db import unbinding
 from cyborg.db.sqlalchemy import models
 from cyborg.placement import plan as placement_plan
 from cyborg.tests.fixtures import processes
@@ -378,9 +379,9 @@ class UnbindTest(base.ConductorTestCase):
     def test_bound_by_another_request_meanwhile(self):
         """The handle that was bound after the first look is freed, too."""
         arq = self.arq()
-        seen = binding.holdings(self.context, uuids=[arq])
+        seen = unbinding.holdings(self.context, uuids=[arq])
         self.bind(arq, name=NAME)
-        self.assertEqual([], binding.release_held(
+        self.assertEqual([], unbinding.release_held(
             self.context, seen, remove_mdev=None))
         self.assertUnbound(arq)
 

@@ -7,9 +7,9 @@ import oslo_messaging as messaging
 from oslo_versionedobjects import base as ovo_base
 from oslo_versionedobjects import exception as ovo_exception
 
+from cyborg import objects
 from cyborg.common import exception
 from cyborg.conductor import rpcapi
-from cyborg import objects
 from cyborg.objects import base as objects_base
 from cyborg.tests.functional.conductor import base
 

@@ -18,8 +18,8 @@ from cyborg.common import context
 from cyborg.common import exception
 from cyborg.conductor import rpcapi
 from cyborg.db.sqlalchemy import models
-from cyborg.tests.fixtures import placement
 from cyborg.tests.fixtures import nova
+from cyborg.tests.fixtures import placement
 from cyborg.tests.fixtures import processes
 from cyborg.tests.fixtures import rabbit
 from cyborg.tests.fixtures import rpc
