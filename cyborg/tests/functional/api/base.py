@@ -24,6 +24,7 @@ class ApiTestCase(base.TestCase):
 
     def setUp(self):
         super().setUp()
+        self.configure()
         self.service = self.useFixture(api.ServiceFixture(
             self.database, self.filters))
         client = self.service.client
@@ -34,6 +35,9 @@ class ApiTestCase(base.TestCase):
         self.nova = client.as_(api.NOVA_A, version='latest')
 
     # Setting up
+
+    def configure(self) -> None:
+        """Set options that the service reads when it starts."""
 
     def device(self, bus: int = 0x3b, handles: int = 1, **values):
         """A device with a resource provider, in the database alone."""

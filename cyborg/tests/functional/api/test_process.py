@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cyborg-api and the WSGI entry point as real processes (fault 17)."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
+import textwrap
+import urllib.error
+import urllib.request
+
+from cyborg.tests import base
+from cyborg.tests.fixtures import api
+from cyborg.tests.fixtures import database
+from cyborg.tests.fixtures import processes
+
+_QUIET = {'PYTHONWARNINGS': 'ignore'}
+
+
+class ProcessTestCase(base.TestCase):
+
+    timeout = 180
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.temp_dir())
+        self.db = self.useFixture(database.SqliteDatabase())
+        self.port = processes.free_port()
+        self.scheme = 'http'
+        (self.folder / 'api-paste.ini').write_text(
+            textwrap.dedent(api.PASTE) % {'filters': 'noauth'})
+        self.log = self.folder / 'api.log'
+
+    def configure(self, more: str = '') -> pathlib.Path:
+        path = self.folder / 'cyborg.conf'
+        path.write_text(textwrap.dedent('''
+            [DEFAULT]
+            transport_url = fake:/
+            state_path = %(folder)s
+            [database]
+            connection = %(url)s
+            [api]
+            port = %(port)d
+            api_workers = 2
+            ''') % {'folder': self.folder, 'url': self.db.url,
+                    'port': self.port} + more)
+        return path
+
+    def command(self, *options) -> list:
+        return [sys.executable, '-m', 'cyborg.cmd.api', '--config-file',
+                self.folder / 'cyborg.conf', *options]
+
+    def serve(self, command, environment=None) -> processes.Process:
+        running = self.useFixture(processes.Process(
+            command, self.log, {**_QUIET, **(environment or {})}))
+        processes.wait_until(
+            lambda: self.answers() or running.process.poll() is not None,
+            'an answer of the API', 60)
+        self.assertIsNone(running.process.poll(), running.output)
+        return running
+
+    def ask(self, path: str, **options) -> tuple[int, object]:
+        url = '%s://127.0.0.1:%d%s' % (self.scheme, self.port, path)
+        context = None
+        if self.scheme == 'https':
+            context = ssl.create_default_context(
+                cafile=self.folder / 'api.crt')
+            context.check_hostname = False
+        try:
+            with urllib.request.urlopen(url, timeout=10,
+                                        context=context) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.load(error)
+
+    def answers(self) -> bool:
+        try:
+            return self.ask('/v2')[0] == 200
+        except OSError:
+            return False
+
+    def check(self):
+        """It serves real answers, good and bad ones."""
+        status, body = self.ask('/')
+        self.assertEqual(200, status)
+        self.assertEqual(
+            '%s://127.0.0.1:%d/accelerator/v2' % (self.scheme, self.port),
+            body['versions'][0]['links'][0]['href'])
+        self.assertEqual((200, {'devices': []}), self.ask('/v2/devices'))
+        self.assertEqual(404, self.ask('/v2/devices/x')[0])
+
+
+class TestCommand(ProcessTestCase):
+
+    def test_serves_and_ends_on_sigterm(self):
+        self.configure()
+        running = self.serve(self.command())
+        self.check()
+        os.kill(running.process.pid, signal.SIGTERM)
+        self.assertEqual(0, running.process.wait(30), running.output)
+        self.assertFalse(self.answers())
+
+    def test_a_worker_that_dies_is_replaced(self):
+        self.configure()
+        running = self.serve(self.command())
+        def workers():
+            return {int(word) for path in pathlib.Path(
+                        '/proc/%d/task' % running.process.pid).iterdir()
+                    for word in (path / 'children').read_text().split()}
+
+        before = workers()
+        self.assertEqual(2, len(before))
+        victim = before.pop()
+        os.kill(victim, signal.SIGKILL)
+        processes.wait_until(
+            lambda: len(workers()) == 2 and victim not in workers(),
+            'a new worker')
+        self.check()
+
+    def test_tls(self):
+        if shutil.which('openssl') is None:
+            self.skipTest('openssl makes the certificate and is not there')
+        subprocess.run(
+            ['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes',
+             '-subj', '/CN=127.0.0.1', '-days', '2',
+             '-keyout', self.folder / 'api.key',
+             '-out', self.folder / 'api.crt'], check=True,
+            capture_output=True)
+        self.scheme = 'https'
+        self.configure('enable_ssl_api = true\n[ssl]\n'
+                       'cert_file = %(f)s/api.crt\nkey_file = %(f)s/api.key\n'
+                       % {'f': self.folder})
+        self.serve(self.command())
+        self.check()
+
+    def test_a_taken_port_ends_it_with_the_reason(self):
+        self.configure()
+        self.serve(self.command())
+        second = subprocess.run(
+            self.command(), capture_output=True, text=True, timeout=60,
+            env={**os.environ, **_QUIET})
+        self.assertEqual(1, second.returncode)
+        self.assertIn('cyborg-api cannot start: 127.0.0.1 port %d'
+                      % self.port, second.stderr)
+
+    def test_an_unknown_option(self):
+        self.configure()
+        failed = subprocess.run(
+            self.command('--nonsense'), capture_output=True, text=True,
+            timeout=60, env={**os.environ, **_QUIET})
+        self.assertNotEqual(0, failed.returncode)
+        self.assertNotIn('Traceback', failed.stderr)
+
+
+class TestWsgiEntry(ProcessTestCase):
+    """cyborg.wsgi.api:application, loaded by a server that is no ours."""
+
+    SERVER = '''
+        from wsgiref import simple_server
+        from cyborg.wsgi.api import application
+        simple_server.make_server(
+            '127.0.0.1', %d, application).serve_forever()
+        '''
+
+    def test_configured_by_the_environment(self):
+        self.configure()
+        self.serve(
+            [sys.executable, '-c', textwrap.dedent(self.SERVER % self.port)],
+            {'OS_CYBORG_CONFIG_DIR': str(self.folder)})
+        self.check()
+
+    def test_the_released_pipeline_asks_for_tokens(self):
+        source = pathlib.Path(__file__).resolve().parents[4] / 'etc'
+        if not source.is_dir():
+            self.skipTest('etc/ comes with a clone only')
+        shutil.copy(source / 'cyborg' / 'api-paste.ini', self.folder)
+        self.configure('[keystone_authtoken]\nwww_authenticate_uri = '
+                       'http://keystone.example.org:5000\n')
+        self.serve(
+            [sys.executable, '-c', textwrap.dedent(self.SERVER % self.port)],
+            {'OS_CYBORG_CONFIG_FILES': str(self.folder / 'cyborg.conf')})
+        self.assertEqual(401, self.ask('/v2/devices')[0])
+        self.assertEqual(200, self.ask('/')[0])
