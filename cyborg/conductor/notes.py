@@ -122,14 +122,14 @@ def endings(plan: changes.Plan) -> dict[tuple, str]:
     result = {}
     for deployable in plan.returned:
         hardware = replaced.get(owners.get(deployable.id))
-        text = ('Device %s on host %s was missing and has been released; the '
-                'device that stands in its place (%s) is offered now. Attach '
-                'handles: %s.') if hardware else (
-                    'Device %s on host %s is back.%.0s Attach handles: %s.')
-        result['missing', deployable.uuid] = text % (
-            deployable.name, plan.hostname, hardware or '', ', '.join(
-                '%s (%s, %s)' % (h.uuid, _address(h), _arqs(h.arq_uuids))
-                for h in deployable.handles))
+        what = 'is back' if hardware is None else (
+            'was missing and has been released; the device that stands in '
+            'its place (%s) is offered now' % hardware)
+        result['missing', deployable.uuid] = (
+            'Device %s on host %s %s. Attach handles: %s.' % (
+                deployable.name, plan.hostname, what, ', '.join(
+                    '%s (%s, %s)' % (h.uuid, _address(h), _arqs(h.arq_uuids))
+                    for h in deployable.handles)))
     return result
 
 

@@ -320,6 +320,9 @@ class ConcurrencyTestCase(base.PlacementTestCase):
             'DELETE', lambda: self.placement.allocate(one.uuid, PCI))
         result, _calls = self.report(removed=[one])
         self.assertEqual({one.uuid}, set(result.retained))
+        for part in (one.name, 'no accelerator request',
+                     'show --allocations ' + one.uuid):
+            self.assertIn(part, result.retained[one.uuid].reason)
         self.assertProvider(one.uuid, {PCI: (1, 1)}, 'CUSTOM_A', MARK)
 
     def test_placement_goes_down_in_the_middle(self):
