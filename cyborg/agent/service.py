@@ -24,8 +24,8 @@ from cyborg.common import exception
 from cyborg.common import service
 from cyborg.common.i18n import _
 from cyborg.conductor import rpcapi as conductor_rpcapi
-from cyborg.conf import CONF
 from cyborg.conf import agent as agent_conf
+from cyborg.conf import CONF
 from cyborg.conf import default as default_conf
 from cyborg.conf import glance as glance_conf
 from cyborg.conf import pci as pci_conf

@@ -12,7 +12,8 @@ others), from options that the server hands on (uWSGI's ``pyargv``, as with
     ``OS_CYBORG_CONFIG_FILES`` its ``cyborg.conf``
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from collections.abc import Sequence
 import os
 import sys
 
