@@ -12,6 +12,7 @@ import logging
 from cyborg.inventory import changes
 from cyborg.inventory import identity
 from cyborg.inventory import plan as planner
+from cyborg.inventory import values
 
 LOG = logging.getLogger(__name__)
 
@@ -142,6 +143,24 @@ def _hardware_now(change: changes.DeviceChange) -> str | None:
     now = planner.hardware(*after.values())
     return None if now == planner.hardware(*before.values()) else (
         '%s:%s' % now)
+
+
+def unreleased(hostname: str, deployable: values.PersistedDeployable) -> Note:
+    """For a missing deployable that only Placement says is allocated.
+
+    Nova deletes the request first and the allocation later (MIS-4).
+    """
+    where = '%s on host %s' % (deployable.name, hostname)
+    handles = ', '.join('%s (%s)' % (handle.uuid, _address(handle))
+                        for handle in deployable.handles) or 'none'
+    return Note(
+        logging.WARNING,
+        'Device %s is missing and has no accelerator request, but Placement '
+        'still has allocations on its resource provider %s. It is kept until '
+        'they go, and nothing new is placed on it. Attach handles: %s.' % (
+            where, deployable.rp_uuid, handles),
+        'Device %s was missing and has been released. Attach handles were: '
+        '%s.' % (where, handles))
 
 
 def _managed(plan, change) -> Note:

@@ -148,9 +148,12 @@ class ProviderSync:
                                  {p.uuid: p for p in tree})
 
     def _say(self, hostname, outcomes):
-        """Log what an operator has to know, once per change of state."""
+        """Log what an operator has to know, once per change of state.
+
+        RETAINED is the report's to tell, which knows handles and addresses.
+        """
         for uuid, outcome in outcomes.items():
-            if outcome.kind in (FAILED, DEFERRED, RETAINED):
+            if outcome.kind in (FAILED, DEFERRED):
                 if self._said.get(uuid) == outcome.reason:
                     continue
                 self._said[uuid] = outcome.reason

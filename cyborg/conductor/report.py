@@ -276,8 +276,10 @@ class _Report:
         if providers.FAILED in kinds:
             return
         if providers.RETAINED in kinds:
-            # Nova holds an allocation of which we know no request (MIS-4).
             self.retained.add(device.id)
+            for deployable in deployables:
+                self.notes['missing', deployable.uuid] = notes.unreleased(
+                    self.hostname, deployable)
             return
         deleted = self._guarded('device %s' % device.uuid,
                                 lambda: delete(self.context, row_id))

@@ -127,6 +127,10 @@ class MissingTest(MissingCase):
             self.report(base.device(2))
             self.assertEqual(1, len(self.row()))
             self.assertAmounts({'CUSTOM_PCI': (1, 1)}, NAME)
+        _missing, warning = self.logs.messages('WARNING')
+        for word in (NAME, base.HOST, '0000:01:00.0', self.handle(NAME).uuid,
+                     self.provider(NAME)):
+            self.assertIn(word, warning)
         self.placement.deallocate(self.instance)
         self.report(base.device(2))
         self.assertGone()
