@@ -2,6 +2,7 @@
 """What the API does with accelerator requests beyond reading them."""
 
 from collections.abc import Iterable
+import logging
 
 from cyborg import objects
 from cyborg.api import schemas
@@ -11,9 +12,13 @@ from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common.i18n import _
 
+LOG = logging.getLogger(__name__)
+
 
 def create(context, conductor, profile_name: str) -> list:
     """Create all requests that a device profile asks for.
+
+    When one of them cannot be created, those before it are deleted again.
 
     :returns: ``ExtARQ`` objects as stored
     :raises exception.ResourceNotFound: no such profile.
@@ -26,16 +31,35 @@ def create(context, conductor, profile_name: str) -> list:
             err=_('The id of the project, %s, is no UUID, so it can own no '
                   'accelerator request.') % context.project_id[:100])
     profile = objects.DeviceProfile.get_by_name(context, profile_name)
+    groups = profile_schema.arq_groups(profile.groups)
     created = []
-    for group_index in profile_schema.arq_groups(profile.groups):
-        arq = objects.ARQ(
-            context, device_profile_name=profile.name,
-            device_profile_group_id=group_index,
-            state=constants.ARQ_INITIAL, project_id=context.project_id)
-        created.append(conductor.arq_create(
-            context, objects.ExtARQ(context, arq=arq, substate='Initial'),
-            profile.id))
+    try:
+        for group_index in groups:
+            arq = objects.ARQ(
+                context, device_profile_name=profile.name,
+                device_profile_group_id=group_index,
+                state=constants.ARQ_INITIAL, project_id=context.project_id)
+            created.append(conductor.arq_create(
+                context, objects.ExtARQ(context, arq=arq,
+                                        substate='Initial'), profile.id))
+    except Exception:
+        _take_back(context, conductor, [item.arq.uuid for item in created])
+        raise
     return created
+
+
+def _take_back(context, conductor, uuids: list[str]) -> None:
+    """Delete requests of a set that was not created whole."""
+    if not uuids:
+        return
+    try:
+        conductor.arq_delete_by_uuid(context, ','.join(uuids))
+    # What kept the next one from being created counts, not this.
+    except Exception as error:
+        LOG.warning('Accelerator requests %(uuids)s are left of a set that '
+                    'was not created whole: %(reason)s',
+                    {'uuids': ', '.join(uuids),
+                     'reason': exception.plain_text(error)})
 
 
 def check_deletable(context, uuids: Iterable[str],

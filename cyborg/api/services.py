@@ -17,12 +17,16 @@ from cyborg.placement import client as placement
 
 @dataclasses.dataclass(frozen=True)
 class Services:
-    """Clients of other services, and the policy; one set an application."""
+    """Clients of other services, and the policy; one set an application.
+
+    :ivar warned: clients whose odd microversion header the log has told of
+    """
 
     enforcer: policy.Enforcer
     conductor: conductor_rpcapi.ConductorAPI
     agent: agent_rpcapi.AgentAPI
     placement: placement.PlacementClient
+    warned: set[str] = dataclasses.field(default_factory=set)
 
     @classmethod
     def from_conf(cls) -> 'Services':

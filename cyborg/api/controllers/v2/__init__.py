@@ -22,6 +22,20 @@ LOG = logging.getLogger(__name__)
 # WebOb's own template speaks of the Accept header, which is not the matter.
 _NOT_ACCEPTABLE = '${detail}'
 
+# Clients name themselves as they like.
+_MOST_WARNINGS = 100
+
+
+def _warn(agent: str, header: str) -> None:
+    """Tell once about a client that leaves the service type out (B56)."""
+    warned = services.get().warned
+    if agent not in warned and len(warned) < _MOST_WARNINGS:
+        warned.add(agent)
+        LOG.warning('The client %(agent)s sends the microversion %(header)s '
+                    'without the service type: "%(service)s %(header)s" is '
+                    'meant.', {'agent': agent, 'header': header,
+                               'service': microversions.SERVICE_TYPE})
+
 
 class Controller(base.Controller):
 
@@ -51,10 +65,7 @@ class Controller(base.Controller):
             raise webob.exc.HTTPNotAcceptable(
                 str(error), body_template=_NOT_ACCEPTABLE) from error
         if microversions.is_bare(header):
-            LOG.info('The client %(agent)s sent the microversion %(header)s '
-                     'without the service type "%(service)s".',
-                     {'agent': request.user_agent, 'header': header,
-                      'service': microversions.SERVICE_TYPE})
+            _warn(str(request.user_agent)[:100], header)
         request.version = version
         # An error that ends the routing has a response of its own, without
         # these headers.

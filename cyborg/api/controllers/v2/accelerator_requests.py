@@ -6,6 +6,7 @@ import wsme.types
 from cyborg import objects
 from cyborg.api import expose
 from cyborg.api import requests
+from cyborg.api import schemas
 from cyborg.api import services
 from cyborg.api.controllers import base
 from cyborg.api.schemas import accelerator_requests as schema
@@ -41,8 +42,9 @@ class AcceleratorRequests(base.ResourceController):
         schema.check_bind_state(bind_state)
         # One statement answers both questions, so that nothing can be bound
         # between two.
-        found = objects.ExtARQ.list(services.context(),
-                                    instance_uuid=instance)
+        found = objects.ExtARQ.list(
+            services.context(),
+            instance_uuid=schemas.canonical_uuid(instance))
         if not bind_state:
             return _listing(found)
         resolved = [request for request in found
@@ -62,7 +64,7 @@ class AcceleratorRequests(base.ResourceController):
         if instance:
             services.require_service_token()
             services.get().conductor.arq_delete_by_instance_uuid(
-                services.context(), instance)
+                services.context(), schemas.canonical_uuid(instance))
             return
         uuids = schema.parse_uuids(arqs)
         requests.check_deletable(services.context(), uuids,

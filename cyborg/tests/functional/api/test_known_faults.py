@@ -5,8 +5,10 @@ The numbers are those of the table "Upstream behaviour worth NOT reproducing"
 of the recorded contract.
 """
 
+import oslo_messaging
 from oslo_policy import opts as policy_opts
 
+from cyborg.api import requests
 from cyborg.common import config
 from cyborg.conf import CONF
 from cyborg.tests import base as unit_base
@@ -369,7 +371,57 @@ class TestValidation(base.ApiTestCase):
         self.assertFault(409, self.create(name='q', uuid=base.UNKNOWN))
 
 
+class TestCreation(base.ApiTestCase):
+
+    def test_a_set_is_created_whole_or_not_at_all(self):
+        self.profile('three', **{'resources:CUSTOM_PCI': '3'})
+        conductor = self.service.conductor
+
+        class Failing:
+            """Loses contact after two requests."""
+
+            left = 2
+            arq_delete_by_uuid = conductor.arq_delete_by_uuid
+
+            def arq_create(self, *args):
+                if not self.left:
+                    raise oslo_messaging.MessagingTimeout()
+                self.left -= 1
+                return conductor.arq_create(*args)
+
+        self.context.project_id = base.PROJECT_A
+        self.assertRaises(oslo_messaging.MessagingTimeout, requests.create,
+                          self.context, Failing(), 'three')
+        self.assertEqual([], self.content()['extended_accelerator_requests'])
+        self.assertEqual(3, len(requests.create(
+            self.context, conductor, 'three')))
+
+
 class TestRest(base.ApiTestCase):
+
+    def test_a_version_without_a_service_is_told_of_once(self):
+        """B56"""
+        for _ in range(3):
+            self.assertEqual('accelerator 2.1', self.admin.get(
+                '/v2/devices', headers={
+                    'OpenStack-API-Version': '2.1', 'User-Agent': 'old/1'}
+            ).headers['openstack-api-version'])
+        self.assertEqual(1, len([
+            message for message in self.logs.messages('WARNING')
+            if 'old/1' in message]))
+
+    def test_an_instance_in_capitals(self):
+        self.profile()
+        arq, = self.arqs()
+        instance = 'abcdef00-0000-4000-8000-000000000001'
+        self.bind(arq, self.device(), instance=instance.upper())
+        path = '/v2/accelerator_requests?instance='
+        for text in (instance, instance.upper(), instance.replace('-', '')):
+            self.assertEqual([arq], [item['uuid'] for item in self.member.get(
+                path + text).body['arqs']])
+        self.assertEqual(204, self.nova.delete(
+            path + instance.upper()).status)
+        self.assertEqual([], self.member.get(path + instance).body['arqs'])
 
     def test_fault_28_a_uuid_in_the_path_of_a_create(self):
         self.assertEqual(201, self.admin.post(
