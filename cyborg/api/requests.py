@@ -4,6 +4,8 @@
 from collections.abc import Iterable
 import logging
 
+import oslo_messaging
+
 from cyborg import objects
 from cyborg.api import schemas
 from cyborg.api.schemas import accelerator_requests as arq_schema
@@ -54,8 +56,9 @@ def _take_back(context, conductor, uuids: list[str]) -> None:
         return
     try:
         conductor.arq_delete_by_uuid(context, ','.join(uuids))
-    # What kept the next one from being created counts, not this.
-    except Exception as error:
+    except (exception.CyborgException,
+            oslo_messaging.MessagingException) as error:
+        # What kept the next one from being created counts, not this.
         LOG.warning('Accelerator requests %(uuids)s are left of a set that '
                     'was not created whole: %(reason)s',
                     {'uuids': ', '.join(uuids),
