@@ -2,7 +2,7 @@
 """Every configuration example of the documentation is a valid one.
 
 A block counts as an example when its language is ``ini``; what shows a
-mistake on purpose is a ``text`` block.
+mistake on purpose is a ``text`` block, a file of another service is ``cfg``.
 """
 
 import copy
