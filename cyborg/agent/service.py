@@ -21,6 +21,7 @@ from cyborg.agent import root_provider
 from cyborg.common import constants
 from cyborg.common import context
 from cyborg.common import exception
+from cyborg.common import rpc
 from cyborg.common import service
 from cyborg.common.i18n import _
 from cyborg.conductor import rpcapi as conductor_rpcapi
@@ -63,6 +64,7 @@ class AgentService(service.RPCService):
         self._conductor = conductor_rpcapi.ConductorAPI()
         self._placement = placement_client.PlacementClient()
         self._trouble: str | None = None
+        self._by_provider_name = None
         self.hostname: str | None = None
         self.tracker: resource_tracker.ResourceTracker | None = None
         super().__init__(
@@ -90,6 +92,23 @@ class AgentService(service.RPCService):
         self.tracker = resource_tracker.ResourceTracker(
             drivers, self._conductor)
         super().start()
+        if self.hostname != self.host:
+            # Others know this host by the name in its rows, which is that
+            # of its provider. 2026.2 listened to the other one alone.
+            self._by_provider_name = rpc.get_server(
+                messaging.Target(topic=constants.AGENT_TOPIC,
+                                 server=self.hostname,
+                                 version=self._endpoint.target.version),
+                [self._endpoint], self._serializer)
+            self._by_provider_name.start()
+
+    def stop(self, graceful: bool = True) -> None:
+        """Take no new work, and finish the work in hand."""
+        if self._by_provider_name is not None:
+            self._by_provider_name.stop()
+            self._by_provider_name.wait()
+            self._by_provider_name = None
+        super().stop(graceful)
 
     def report(self) -> None:
         """One periodic report; whatever happens, the agent goes on."""

@@ -173,14 +173,16 @@ class RPCService(service.Service):
     def _call_periodically(self) -> None:
         # A timer of the library cannot be interrupted while it pauses, which
         # would keep a stopping process for up to one interval.
-        due = time.monotonic() + CONF.periodic_interval
+        # Zero was never refused, and must not mean a loop without a pause.
+        interval = max(1, CONF.periodic_interval)
+        due = time.monotonic() + interval
         while not self.stopping.wait(max(0, due - time.monotonic())):
-            due = time.monotonic() + CONF.periodic_interval
+            due = time.monotonic() + interval
             try:
                 self._periodic()
             except Exception:
                 LOG.exception('The periodic task of %s failed; it runs again '
-                              'in %s s.', self.name, CONF.periodic_interval)
+                              'in %s s.', self.name, interval)
 
     def stop(self, graceful: bool = True) -> None:
         """Take no new work, and finish the work in hand."""

@@ -10,6 +10,8 @@ import threading
 import oslo_messaging as messaging
 
 from cyborg.agent import resource_tracker
+from cyborg.agent import rpcapi as agent_rpcapi
+from cyborg.common import exception
 from cyborg.conductor import rpcapi
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
@@ -306,6 +308,27 @@ class TestReport(TestBase):
             message for message in self.logs.messages(
                 'WARNING', 'cyborg.agent') if ONE in message
             and 'more than once' in message]))
+
+
+class TestNames(base.TestCase):
+
+    def test_agent_answers_to_both_names_of_its_host(self):
+        """Rows name the provider, 2026.2 listened to ``[DEFAULT] host``."""
+        cloud = self.useFixture(services.InOneProcess(self.conf, self.logs))
+        cloud.placement.add_provider('compute-1.example.org')
+        cloud.configure('agent',
+                        resource_provider_name='compute-1.example.org')
+        cloud.plug(ONE)
+        cloud.start_agent()
+        cloud.host = 'compute-1.example.org'
+        # Deployables and providers are named after [DEFAULT] host, as ever.
+        self.assertEqual(['compute-1_' + ONE], [
+            device.deployables[0].name for device in cloud.stored().devices])
+        for name in ('compute-1', 'compute-1.example.org'):
+            self.assertRaises(
+                exception.PciDeviceWrongAddressFormat,
+                agent_rpcapi.AgentAPI().create_vgpu_mdev, self.context, name,
+                'no address', 'nvidia-35', cloud.root, timeout=5)
 
 
 class TestDiscovery(TestBase):
