@@ -157,8 +157,9 @@ def unreleased(hostname: str, deployable: values.PersistedDeployable) -> Note:
         logging.WARNING,
         'Device %s is missing and has no accelerator request, but Placement '
         'still has allocations on its resource provider %s. It is kept until '
-        'they go, and nothing new is placed on it. Attach handles: %s.' % (
-            where, deployable.rp_uuid, handles),
+        'they go, and nothing new is placed on it. To see who has them: '
+        'openstack resource provider show --allocations %s. Attach handles: '
+        '%s.' % (where, deployable.rp_uuid, deployable.rp_uuid, handles),
         'Device %s was missing and has been released. Attach handles were: '
         '%s.' % (where, handles))
 
