@@ -40,18 +40,20 @@ class AcceleratorRequests(base.ResourceController):
         """
         services.authorize_owner('cyborg:arq:get_all')
         schema.check_bind_state(bind_state)
-        # One statement answers both questions, so that nothing can be bound
+        if instance is None:
+            return _listing(objects.ExtARQ.list(
+                services.context(),
+                states=constants.ARQ_RESOLVED_STATES if bind_state else None))
+        # One statement for both questions, so that nothing can be bound
         # between two.
         found = objects.ExtARQ.list(
             services.context(),
             instance_uuid=schemas.canonical_uuid(instance))
-        if not bind_state:
-            return _listing(found)
-        resolved = [request for request in found
-                    if request.arq.state in constants.ARQ_RESOLVED_STATES]
-        if instance is not None and len(resolved) != len(found):
+        if bind_state and not all(
+                request.arq.state in constants.ARQ_RESOLVED_STATES
+                for request in found):
             return expose.Reply(None, 423)
-        return _listing(resolved)
+        return _listing(found)
 
     @expose.expose(wsme.types.text, expose.UUID, status=204)
     def delete(self, arqs=None, instance=None):
