@@ -25,13 +25,8 @@ from cyborg.common import rpc
 from cyborg.common import service
 from cyborg.common.i18n import _
 from cyborg.conductor import rpcapi as conductor_rpcapi
-from cyborg.conf import agent as agent_conf
 from cyborg.conf import CONF
 from cyborg.conf import default as default_conf
-from cyborg.conf import glance as glance_conf
-from cyborg.conf import pci as pci_conf
-from cyborg.conf import upgrade_levels as upgrade_levels_conf
-from cyborg.conf import workarounds as workarounds_conf
 from cyborg.objects import base as objects_base
 from cyborg.placement import client as placement_client
 
@@ -87,7 +82,7 @@ class AgentService(service.RPCService):
             # RPC-1: before any message, so before the broker is waited for.
             loading.init_host(drivers)
         except cfg.Error as error:
-            raise exception.ConfigInvalid(error_msg=error) from error
+            raise exception.ConfigInvalid(error_msg=str(error)) from error
         self._endpoint = manager.AgentManager(drivers)
         self.tracker = resource_tracker.ResourceTracker(
             drivers, self._conductor)
@@ -187,14 +182,12 @@ def check_options() -> None:
 
     :raises cfg.Error: a value has the wrong type.
     """
-    for section, options in ((CONF, default_conf.service_opts),
-                             (CONF.agent, agent_conf.OPTS),
-                             (CONF.glance, glance_conf.OPTS),
-                             (CONF.pci, pci_conf.OPTS),
-                             (CONF.upgrade_levels, upgrade_levels_conf.OPTS),
-                             (CONF.workarounds, workarounds_conf.OPTS)):
-        for option in options:
-            getattr(section, option.dest)
+    for option in default_conf.service_opts:
+        getattr(CONF, option.dest)
+    for section in (CONF.agent, CONF.glance, CONF.pci, CONF.placement,
+                    CONF.upgrade_levels, CONF.workarounds):
+        for name in section:
+            getattr(section, name)
 
 
 def _reason(error: Exception) -> str:

@@ -66,14 +66,16 @@ class TestAlone(base.TestCase):
 
     def test_blocking_cap(self):
         """RPC-1: both values, both option names; the broker is not asked."""
-        for option in ('device_spec', 'passthrough_whitelist'):
-            for value in ('true', 'false', '"False"'):
-                self.assert_refused(
-                    '[agent]\nenabled_drivers = pci_driver\n'
-                    '[upgrade_levels]\nconductor = 1.0\n'
-                    '[pci]\n%s = {"vendor_id": "10de", "managed": %s}\n'
-                    % (option, value), 'managed-mode support', '1.1',
-                    'caps it at 1.0', '[upgrade_levels] conductor')
+        for option, value in (('device_spec', 'true'),
+                              ('device_spec', 'false'),
+                              ('passthrough_whitelist', 'true'),
+                              ('passthrough_whitelist', '"False"')):
+            self.assert_refused(
+                '[agent]\nenabled_drivers = pci_driver\n'
+                '[upgrade_levels]\nconductor = 1.0\n'
+                '[pci]\n%s = {"vendor_id": "10de", "managed": %s}\n'
+                % (option, value), 'managed-mode support', '1.1',
+                'caps it at 1.0', '[upgrade_levels] conductor')
 
     def test_unusable_cap(self):
         """CFG-6"""
@@ -90,6 +92,8 @@ class TestAlone(base.TestCase):
         self.assert_refused(
             '[agent]\nresource_provider_startup_retries = forever\n',
             'resource_provider_startup_retries', 'forever')
+        self.assert_refused('[placement]\ntimeout = soon\n',
+                            'timeout', 'soon')
 
     def test_transport_of_no_kind(self):
         for url, reason in (('carrier-pigeon://', 'carrier-pigeon'),
