@@ -85,7 +85,7 @@ def replace_attach_info(context, *, id: int, uuid: str, deployable_id: int,
     if only_if_free:
         conditions += is_free()
     with api.writer(context) as session:
-        conditions.append(_same_text(session, handle.attach_info, stored))
+        conditions.append(same_text(session, handle.attach_info, stored))
         result = session.execute(
             sa.update(handle).where(*conditions).values(attach_info=wanted)
             .execution_options(synchronize_session=False))
@@ -97,7 +97,7 @@ def replace_attach_info(context, *, id: int, uuid: str, deployable_id: int,
                                cpid_id, stored))
 
 
-def _same_text(session, column, text: str) -> sa.ColumnElement[bool]:
+def same_text(session, column, text: str) -> sa.ColumnElement[bool]:
     """Byte for byte: MariaDB's collations pass over case and end spaces."""
     if session.get_bind().dialect.name in ('mysql', 'mariadb'):
         return sa.cast(column, sa.BINARY) == text.encode()

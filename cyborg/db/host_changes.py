@@ -289,7 +289,9 @@ def update_handles(context, updates: Sequence[changes.HandleUpdate]
         for update in updates:
             seen = update.handle
             conditions = [handle.id == seen.id,
-                          handle.attach_info == seen.attach_info,
+                          attach_handles.same_text(
+                              session, handle.attach_info,
+                              seen.attach_info),
                           handle.attach_type == seen.attach_type]
             if not seen.allocated:
                 conditions += attach_handles.is_free()
