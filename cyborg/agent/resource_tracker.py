@@ -118,12 +118,12 @@ class ResourceTracker:
         changed_once: set[str] = set()
         updated = 0
         while True:
-            inventory, plan = self._plan(context, hostname, found)
+            rows, plan = self._plan(context, hostname, found)
             try:
                 for change in plan.managed_changes:
                     # Read before it is passed on: it names who is at fault.
                     current = change.handle.uuid
-                    self._update(inventory, change)
+                    self._update(rows[change.handle.id], change)
                     updated += 1
                 return updated
             except exception.AttachHandleChanged:
@@ -151,17 +151,15 @@ class ResourceTracker:
                             fault.label, hostname, fault.reason)
         if plan.refused:
             raise conflict(plan.refused)
-        return inventory, plan
+        return {row.id: row for row in inventory.attach_handles}, plan
 
-    def _update(self, inventory, change: changes.ManagedChange) -> None:
-        handle = next(handle for handle in inventory.attach_handles
-                      if handle.id == change.handle.id)
+    def _update(self, row, change: changes.ManagedChange) -> None:
         # Whatever else differs is the report's business.
         text = attach_info.merge(
             change.handle.attach_info, change.attach_info,
             take_managed=True, take_others=False)
         with self._remotely():
-            handle.update_attach_info(text)
+            row.update_attach_info(text)
         LOG.info('Device %s of host %s: managed=%s is now managed=%s (attach '
                  'handle %s)', change.address, change.hostname,
                  _json(change.old), _json(change.new), change.handle.uuid)

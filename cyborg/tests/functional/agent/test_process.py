@@ -9,6 +9,7 @@ import time
 
 from cyborg.tests import base
 from cyborg.tests.fixtures import processes
+from cyborg.tests.fixtures import servers
 from cyborg.tests.fixtures import services
 
 BIN = pathlib.Path(sys.executable).parent
@@ -152,14 +153,14 @@ class TestWithServers(base.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.servers = services.RealServers('mariadb')
+        cls.servers = servers.RealServers('mariadb')
         cls.addClassCleanup(cls.servers.cleanUp)
         cls.servers.setUp()
 
     def setUp(self):
         super().setUp()
         self.cloud = self.useFixture(
-            services.InProcesses(self.conf, self.servers))
+            servers.InProcesses(self.conf, self.servers))
         self.cloud.plug('0000:25:00.1', '0000:25:00.2')
 
     def test_agent_that_cannot_import_a_database(self):
