@@ -50,7 +50,10 @@ def providers(plan: changes.Plan) -> Wanted:
     for record in plan.retained:
         # Without a provider there is nothing to hold back.
         if record.whole and record.deployable.rp_uuid:
-            total = record.deployable.num_accelerators
+            # The row counts what was there when it was last seen; parts that
+            # were missing already then are still allocated.
+            total = max(record.deployable.num_accelerators,
+                        len(record.handles))
             known[record.deployable.id] = _desired(
                 record.deployable, total, _stored(record.deployable), total,
                 record.device.status == disabled)

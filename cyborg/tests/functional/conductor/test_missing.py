@@ -296,6 +296,22 @@ class PartTest(base.ConductorTestCase):
         self.assertNotIn(MARK, self.placement.traits(self.provider(NAME)))
         self.assertTrue(self.deployable(NAME).handles[0].allocated)
 
+    def test_part_is_lost_and_then_all_of_it(self):
+        """MIS-1: what was lost before counts, too; nothing waits for it."""
+        second = self.arq()
+        self.placement.allocate(
+            self.provider(NAME), 'CUSTOM_PCI',
+            consumer=self.bind(second, name=NAME))
+        self.report_parts(self.parts[2:3])
+        self.assertAmounts({'CUSTOM_PCI': (3, 2)}, NAME)
+        self.logs.clear()
+        self.report()
+        self.assertAmounts({'CUSTOM_PCI': (2, 2)}, NAME)
+        self.assertNotLogged('WARNING', 'deferred')
+        self.placement.forget_calls()
+        self.report()
+        self.assertEqual(['GET'], [c.method for c in self.placement.calls])
+
     def test_released_part_goes(self):
         self.report_parts(self.parts[1:])
         self.unbind(self.arq_uuid)
