@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DOC-1: what the guide says of costs, properties and safety holds."""
+
+import json
+import re
+
+from cyborg.common import exception
+from cyborg.conductor import rpcapi
+from cyborg.objects import base as objects_base
+from cyborg.tests.fixtures import pages
+from cyborg.tests.functional.docs import base
+
+ONE, TWO, NVME = base.ONE, base.TWO, base.NVME
+
+
+class CostsTest(base.MessageCase):
+    """admin/reports.rst"""
+
+    page = 'admin/reports.rst'
+
+    def row(self, beginning: str) -> tuple[int, int, int]:
+        """SQL statements, RPC calls, requests to Placement on the page."""
+        text = (pages.SOURCE / self.page).read_text()
+        row = re.search(r'\* - %s[^*]*\n     - (\d+)\n     - (\d+)\n'
+                        r'     - (\d+)\n' % re.escape(beginning), text)
+        return tuple(map(int, row.groups()))
+
+    def cost(self, action) -> tuple[int, int, int]:
+        self.cloud.placement.forget_calls()
+        self.cloud.conductor.calls.clear()
+        with self.cloud.db.count_statements() as statements:
+            action()
+        return (len(statements), len(self.cloud.conductor.calls),
+                len(self.cloud.placement.calls))
+
+    def test_costs_do_not_depend_on_numbers(self):
+        """PERF-1, PERF-2"""
+        self.cloud.plug(ONE, TWO)
+        self.cloud.start_agent()
+        for _round in range(2):
+            self.cloud.report()
+            self.assertEqual(self.row('a report without change'),
+                             self.cost(self.cloud.report))
+            address = next(
+                address for address, handle in self.cloud.handles().items()
+                if not handle.allocated)
+            arq = self.cloud.create_arq()
+            # The cost of Nova's own allocation is none of ours.
+            self.cloud.placement.allocate = lambda *args, **kwargs: None
+            provider = self.cloud.provider(address)
+            self.assertEqual(
+                self.row('binding'), self.cost(
+                    lambda arq=arq, provider=provider:
+                    self.cloud.bind_provider(provider, arq=arq)))
+            for path in ('', '/' + arq):
+                self.assertEqual(
+                    self.row('showing or listing'), self.cost(
+                        lambda path=path: self.cloud.api.get(
+                            '/v2/accelerator_requests' + path)))
+            self.cloud.plug(*('0000:26:%02x.0' % n for n in range(20)))
+
+
+class PropertiesTest(base.MessageCase):
+    """admin/device-properties.rst"""
+
+    page = 'admin/device-properties.rst'
+
+    def test_handles_of_2026_2(self):
+        """REC-6: id, UUID and allocation stay."""
+        block, = pages.blocks(self.page, language='json')
+        shown = json.loads(block.text)
+        self.cloud.plug(ONE)
+        self.cloud.start_agent()
+        arq = self.cloud.bind(ONE)
+        before = self.cloud.handles()[ONE]
+        self.assertEqual(json.dumps(shown['before'], sort_keys=True),
+                         before.attach_info)
+        self.cloud.tree.write(ONE, 'numa_node', b'1\n')
+        self.cloud.report()
+        after = self.cloud.handles()[ONE]
+        self.assertEqual(json.dumps(shown['after'], sort_keys=True),
+                         after.attach_info)
+        self.assertEqual((before.id, before.uuid, (arq,)),
+                         (after.id, after.uuid, after.arq_uuids))
+
+
+class SecurityTest(base.MessageCase):
+    """admin/security.rst"""
+
+    page = 'admin/security.rst'
+
+    def test_unsafe(self):
+        """DSC-5: and ``stateful`` is true."""
+        self.cloud.configure('workarounds', allow_unsafe_devices=True)
+        self.cloud.plug(NVME, class_code=0x010802)
+        self.cloud.start_agent()
+        self.cloud.report()
+        self.assertShown(self.line('WARNING', 'UNSAFE DEVICE'))
+        self.assertIs(True, self.cloud.arq(self.cloud.bind(NVME))[
+            'attach_handle_info']['stateful'])
+
+    def test_what_agents_may_call(self):
+        """IND-1: two methods of all objects, as the page says."""
+        remotable = sorted(
+            '%s.%s' % (name, method)
+            for name, classes in
+            objects_base.CyborgObjectRegistry.obj_classes().items()
+            for method in dir(classes[0])
+            if getattr(getattr(classes[0], method, None), 'remotable',
+                       False))
+        self.assertEqual(['AttachHandle.update_attach_info',
+                          'HostInventory.get_by_host'], remotable)
+        self.assertRaises(
+            exception.RemoteMethodRefused,
+            rpcapi.ConductorAPI().object_class_action_versions, self.context,
+            'Device', 'list', {'Device': '1.1'}, (), {})
