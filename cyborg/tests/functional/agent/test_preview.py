@@ -13,6 +13,7 @@ import sys
 
 from cyborg.cmd import pci
 from cyborg.tests import base
+from cyborg.tests.fixtures import servers
 from cyborg.tests.fixtures import services
 
 ONE, TWO, THREE = '0000:25:00.1', '0000:25:00.2', '0000:25:00.3'
@@ -155,12 +156,12 @@ class PreviewOverRabbitMQTest(base.TestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.servers = services.RealServers('mariadb')
+        cls.servers = servers.RealServers('mariadb')
         cls.addClassCleanup(cls.servers.cleanUp)
         cls.servers.setUp()
 
     def test_command(self):
-        cloud = self.useFixture(services.InProcesses(self.conf, self.servers))
+        cloud = self.useFixture(servers.InProcesses(self.conf, self.servers))
         cloud.plug(ONE, TWO)
         cloud.start_agent()
         arq = cloud.bind(ONE)
