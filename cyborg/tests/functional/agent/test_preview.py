@@ -169,7 +169,7 @@ class PreviewOverRabbitMQTest(base.TestCase):
         config = os.path.join(self.temp_dir(), 'cyborg.conf')
         options = dict(cloud.options, DEFAULT=dict(
             cloud.options['DEFAULT'], transport_url=self.servers.url))
-        pathlib.Path(config).write_text(services._ini(options))
+        pathlib.Path(config).write_text(servers._ini(options))
         done = subprocess.run(
             [pathlib.Path(sys.executable).parent / 'cyborg-pci', 'check',
              '--persisted', '-f', 'json', '--config-file', config],
