@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import threading
+import time
+
+import requests
+
+from cyborg.standalone import http
+from cyborg.tests import base
+
+
+class TestServer(base.TestCase):
+
+    def serve(self, application, **options):
+        server = http.Server('It', application, '127.0.0.1', 0, '--port',
+                             **options)
+        server.start()
+        self.addCleanup(server.stop)
+        return server
+
+    def test_answers(self):
+        server = self.serve(_hello)
+        self.assertEqual('hello', requests.get(server.url, timeout=5).text)
+
+    def test_stop_frees_the_port_though_a_client_lingers(self):
+        server = self.serve(_hello)
+        with requests.Session() as client:
+            client.get(server.url, timeout=5)
+            started = time.monotonic()
+            server.stop()
+            self.assertLess(time.monotonic() - started, 3)
+            again = http.Server('It', _hello, '127.0.0.1', server.port,
+                                '--port')
+            again.stop()
+
+    def test_stop_finishes_the_request_in_work(self):
+        reached = threading.Event()
+
+        def slow(environ, start_response):
+            reached.set()
+            time.sleep(0.5)
+            return _hello(environ, start_response)
+
+        server = self.serve(slow)
+        answers = []
+        client = threading.Thread(target=lambda: answers.append(
+            requests.get(server.url, timeout=5).text))
+        client.start()
+        reached.wait(5)
+        server.stop()
+        client.join()
+        self.assertEqual(['hello'], answers)
+
+    def test_unusable_addresses(self):
+        taken = self.serve(_hello)
+        for host, port, reason in (
+                ('127.0.0.1', taken.port, 'another process listens there'),
+                ('192.0.2.1', 1024, 'no interface has that address')):
+            error = self.assertRaises(
+                http.AddressUnusable, http.Server, 'The API', _hello, host,
+                port, '--port')
+            self.assertEqual(
+                'The API cannot listen on %s port %d: %s. Choose another one '
+                'with --port.' % (host, port, reason), error.message)
+
+
+def _hello(environ, start_response):
+    start_response('200 OK', [('Content-Type', 'text/plain'),
+                              ('Content-Length', '5')])
+    return [b'hello']
