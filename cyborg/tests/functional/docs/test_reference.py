@@ -9,6 +9,7 @@ from cyborg.conductor import rpcapi
 from cyborg.objects import base as objects_base
 from cyborg.tests.fixtures import pages
 from cyborg.tests.functional.docs import base
+from cyborg.tests.functional.docs import shell
 
 ONE, TWO, NVME = base.ONE, base.TWO, base.NVME
 
@@ -114,3 +115,23 @@ class SecurityTest(base.MessageCase):
             exception.RemoteMethodRefused,
             rpcapi.ConductorAPI().object_class_action_versions, self.context,
             'Device', 'list', {'Device': '1.1'}, (), {})
+
+
+class MaintenanceTest(base.MessageCase):
+    """admin/operation.rst"""
+
+    page = 'admin/operation.rst'
+
+    def test_commands(self):
+        self.cloud.plug(ONE)
+        self.cloud.start_agent()
+        terminal = self.useFixture(shell.Shell(self.cloud))
+        block, = pages.blocks(self.page, language='console')
+        device, = self.cloud.stored().devices
+        for line, status, free in zip(
+                block.text.splitlines(True), ('maintaining', 'enabled'),
+                (0, 1), strict=True):
+            terminal.run(pages.Block(block.where, 'console', None, line),
+                         DEVICE=device.uuid)
+            self.assertEqual((status, free), (
+                self.cloud.stored().devices[0].status, self.cloud.free()))
