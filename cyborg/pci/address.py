@@ -9,6 +9,8 @@ domains behind Intel VMD from 10000 up); libvirt and Nova can't address them.
 import dataclasses
 import re
 
+from cyborg.pci import printable
+
 #: Largest value of each part, as the PCI specification and Linux have it.
 LIMITS = {'domain': 0xffffffff, 'bus': 0xff, 'device': 0x1f, 'function': 0x7}
 #: Largest domain that libvirt and Nova can name.
@@ -22,7 +24,8 @@ class InvalidPciAddress(ValueError):
     """A text that is no complete PCI address; ``reason`` says why."""
 
     def __init__(self, text: str, reason: str):
-        super().__init__('%r is no PCI address: %s' % (text, reason))
+        super().__init__('%s is no PCI address: %s' % (
+            printable.quoted(text), reason))
         self.text = text
         self.reason = reason
 
@@ -94,6 +97,7 @@ def _why_not(text: str) -> str:
     for name, part in zip(('domain', 'bus', 'slot', 'function'), parts,
                           strict=True):
         if not re.fullmatch('[0-9a-fA-F]+', part):
-            return '%s %r is not a hexadecimal number' % (name, part)
+            return '%s %s is not a hexadecimal number' % (
+                name, printable.quoted(part))
     return ('the parts have 4 to 8, 2, 2 and 1 digits, for example '
             '0000:3b:00.0')

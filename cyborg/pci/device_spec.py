@@ -5,6 +5,7 @@ Every entry is JSON: a rule, or a list of rules. All faults of all entries
 are told at once, so that one restart is enough to put them right.
 """
 
+import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -13,13 +14,12 @@ import json
 
 from cyborg.pci import address as pci_address
 from cyborg.pci import patterns
+from cyborg.pci import printable
 from cyborg.pci import schema
 from cyborg.pci import sysfs
 
 PciAddress = pci_address.PciAddress
 
-#: Longest part of an entry that an error repeats, in characters.
-_SHOWN = 200
 #: Words that other tools use for a key; too unlike it to be found by spelling.
 _SYNONYMS = {'device': 'slot', 'dev': 'slot', 'device_id': 'product_id',
              'interface': 'devname', 'ifname': 'devname'}
@@ -33,7 +33,7 @@ _NOVA_KEYS = frozenset({'physical_network', 'trusted', 'remote_managed',
 class HostFacts:
     """What matching asks the host.
 
-    :ivar sriov: functions that could have VFs.
+    :ivar sriov: functions that could have VFs, or have some.
     :ivar net: network interface -> the function below it.
     """
 
@@ -42,8 +42,12 @@ class HostFacts:
 
     @classmethod
     def of(cls, devices: Sequence[sysfs.PciDevice]) -> 'HostFacts':
+        parents = {d.address for d in devices if d.sriov}
+        # A PF that can't be read takes nothing from its VFs (DSC-10).
+        parents |= ({d.physfn for d in devices if d.physfn is not None}
+                    - {d.address for d in devices})
         return cls(
-            frozenset(d.address for d in devices if d.sriov),
+            frozenset(parents),
             {name: d.address for d in devices for name in d.net_names})
 
 
@@ -99,7 +103,7 @@ class Fault:
     """One thing that is wrong.
 
     :ivar entry: number of the entry, from 1.
-    :ivar text: the entry.
+    :ivar text: the entry, as a message can show it.
     :ivar path: JSON path of the value in question within the entry.
     :ivar nearest: the valid key that was probably meant, or None.
     """
@@ -113,7 +117,7 @@ class Fault:
     def __str__(self):
         hint = ', did you mean "%s"?' % self.nearest if self.nearest else ''
         return 'entry %d, %s: at %s: %s%s' % (
-            self.entry, shorten(self.text), self.path, self.reason, hint)
+            self.entry, self.text, self.path, self.reason, hint)
 
 
 class InvalidDeviceSpec(ValueError):
@@ -122,6 +126,10 @@ class InvalidDeviceSpec(ValueError):
     def __init__(self, faults: Sequence[Fault]):
         super().__init__('\n'.join(str(fault) for fault in faults))
         self.faults = tuple(faults)
+
+
+class _NoJson(Exception):
+    """Python would read it, and JSON has no such thing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,13 +154,14 @@ def load(entries: Sequence[str]) -> DeviceSpec:
     :raises InvalidDeviceSpec: one or more entries are wrong.
     """
     rules, notes, faults = [], [], []
-    for number, text in enumerate(entries, 1):
+    for number, entry in enumerate(entries, 1):
+        text = printable.one_line(entry)
         try:
-            document, repeated = _decode(text)
-        except (ValueError, RecursionError) as error:
+            document, repeated = _decode(entry)
+            found = _faults(number, text, document)
+        except (json.JSONDecodeError, _NoJson, RecursionError) as error:
             faults.append(Fault(number, text, '$', _not_json(error)))
             continue
-        found = _faults(number, text, document)
         if 'managed' in repeated:
             found.append(Fault(number, text, '$',
                                'the key "managed" is given twice'))
@@ -160,17 +169,12 @@ def load(entries: Sequence[str]) -> DeviceSpec:
         if not found:
             notes.extend(
                 'entry %d, %s: the key "%s" is given twice, the last one '
-                'counts' % (number, shorten(text), key) for key in repeated)
+                'counts' % (number, text, printable.name(key))
+                for key in repeated)
             rules.extend(_rules(number, document))
     if faults:
         raise InvalidDeviceSpec(faults)
     return DeviceSpec(tuple(rules), tuple(notes))
-
-
-def shorten(text: str) -> str:
-    """An entry on one line, and not longer than a message can bear."""
-    line = ' '.join(text.split())
-    return line if len(line) <= _SHOWN else line[:_SHOWN] + '...'
 
 
 def _decode(text: str):
@@ -182,16 +186,21 @@ def _decode(text: str):
     repeated = []
 
     def build(pairs):
-        names = [name for name, _value in pairs]
-        repeated.extend(sorted({n for n in names if names.count(n) > 1}))
+        counts = collections.Counter(name for name, _value in pairs)
+        repeated.extend(sorted(n for n in counts if counts[n] > 1))
         return dict(pairs)
 
-    return json.loads(text, object_pairs_hook=build,
-                      parse_constant=_refuse_constant), repeated
+    try:
+        return json.loads(text, object_pairs_hook=build,
+                          parse_constant=_refuse_constant), repeated
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise _NoJson(str(error)) from None
 
 
 def _refuse_constant(name: str):
-    raise ValueError('%s is no JSON value' % name)
+    raise _NoJson('%s is no JSON value' % name)
 
 
 def _not_json(error: Exception) -> str:
@@ -206,7 +215,8 @@ def _not_json(error: Exception) -> str:
 def _faults(number: int, text: str, document) -> list[Fault]:
     found = []
     errors = sorted(schema.VALIDATOR.iter_errors(document),
-                    key=lambda e: [str(part) for part in e.absolute_path])
+                    key=lambda error: [(isinstance(part, str), part)
+                                       for part in error.absolute_path])
     for error in errors:
         if error.validator == 'additionalProperties':
             found.extend(_unknown_keys(number, text, error))
@@ -219,11 +229,11 @@ def _faults(number: int, text: str, document) -> list[Fault]:
 def _unknown_keys(number: int, text: str, error) -> list[Fault]:
     valid = list(error.schema['properties'])
     return [
-        Fault(number, text, '%s.%s' % (error.json_path, key),
+        Fault(number, text, '%s.%s' % (error.json_path, printable.name(key)),
               '%s "%s" (valid: %s)' % (
                   'key of Nova\'s option, without meaning here,'
-                  if key in _NOVA_KEYS else 'unknown key', key,
-                  ', '.join(valid)),
+                  if key in _NOVA_KEYS else 'unknown key',
+                  printable.name(key), ', '.join(valid)),
               _nearest(key, valid))
         for key in error.instance if key not in valid]
 
@@ -246,10 +256,10 @@ def _reason(error) -> str:
         names = [wanted] if isinstance(wanted, str) else wanted
         if 'boolean' in names:
             names = ['boolean']  # the text form is for old habits only
-        return '%s must be %s' % (shorten(value), ' or '.join(
+        return '%s must be %s' % (printable.one_line(value), ' or '.join(
             _TYPE_NAMES[name] for name in names if name != 'null'))
     reason = error.schema.get(schema.REASON, error.message)
-    return '%s %s' % (shorten(value), reason)
+    return '%s %s' % (printable.one_line(value), reason)
 
 
 _TYPE_NAMES = {'object': 'an object', 'string': 'text', 'array': 'a list',

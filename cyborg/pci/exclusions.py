@@ -5,13 +5,18 @@ from collections.abc import Sequence
 import dataclasses
 
 from cyborg.pci import address as pci_address
+from cyborg.pci import printable
 
 PciAddress = pci_address.PciAddress
 
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """An entry that is no complete address; ``position`` counts from 1."""
+    """An entry that is no complete address.
+
+    :ivar position: counts from 1.
+    :ivar entry: as a message can show it.
+    """
 
     position: int
     entry: str
@@ -39,7 +44,8 @@ def load(entries: Sequence[str]) -> frozenset[PciAddress]:
         try:
             found.add(PciAddress.parse(entry.strip()))
         except pci_address.InvalidPciAddress as error:
-            faults.append(Fault(position, entry, error.reason))
+            faults.append(Fault(position, printable.one_line(entry),
+                                error.reason))
     if faults:
         raise InvalidExcludeList(faults)
     return frozenset(found)

@@ -9,6 +9,7 @@ import dataclasses
 import re
 
 from cyborg.pci import address as pci_address
+from cyborg.pci import printable
 
 PciAddress = pci_address.PciAddress
 
@@ -73,8 +74,8 @@ def parse_address(text: str) -> AddressPattern:
     head, _dot, function = text.partition('.')
     parts = head.split(':')
     if len(parts) > 3:
-        raise ValueError('%r has too many parts: write domain:bus:slot.'
-                         'function' % text)
+        raise ValueError('%s has too many parts: write domain:bus:slot.'
+                         'function' % printable.quoted(text))
     parts = [''] * (3 - len(parts)) + parts + [function]
     values = []
     for (name, largest, _digits), part in zip(PARTS, parts, strict=True):
@@ -88,9 +89,9 @@ def parse_address(text: str) -> AddressPattern:
 def parse_regex(text: str) -> re.Pattern:
     try:
         return re.compile(text)
-    except re.error as error:
-        raise ValueError('%r is no regular expression: %s'
-                         % (text, error)) from None
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError('%s is no regular expression: %s'
+                         % (printable.quoted(text), error)) from None
 
 
 def parse_boolean(value: bool | str) -> bool:
@@ -99,7 +100,8 @@ def parse_boolean(value: bool | str) -> bool:
         return value
     known = {'true': True, 'false': False}
     if value.lower() not in known:
-        raise ValueError('%r is neither true nor false' % value)
+        raise ValueError('%s is neither true nor false'
+                         % printable.quoted(value))
     return known[value.lower()]
 
 
@@ -113,7 +115,9 @@ def _hex(text: str, largest: int) -> int | None:
     except ValueError:
         value = -1
     if value < 0:
-        raise ValueError('%r is neither a hexadecimal number nor *' % text)
+        raise ValueError('%s is neither a hexadecimal number nor *'
+                         % printable.quoted(text))
     if value > largest:
-        raise ValueError('%r is larger than %x' % (text, largest))
+        raise ValueError('%s is larger than %x' % (
+            printable.quoted(text), largest))
     return value

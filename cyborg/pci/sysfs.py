@@ -16,14 +16,18 @@ from typing import Any
 
 from cyborg.pci import address as pci_address
 from cyborg.pci import classes
+from cyborg.pci import printable
 from cyborg.pci import uevent
 
 PciAddress = pci_address.PciAddress
 
 _READ_SIZE = 4096
-_FILE = os.O_RDONLY | os.O_CLOEXEC
+# Without O_NONBLOCK, a pipe in the place of an attribute would be waited for.
+_FILE = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _VANISHED = 'it vanished while it was read'
+#: What the kernel answers for a device that is being removed.
+_GONE = frozenset({errno.ENOENT, errno.ENODEV})
 #: Troubles of this process, which say nothing about the device being read.
 _OURS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES,
                    errno.EPERM})
@@ -96,7 +100,8 @@ class PciDevice:
 
     @property
     def sriov(self) -> bool:
-        return bool(self.totalvfs)
+        # A PF with VFs is one, whatever its attribute holds.
+        return bool(self.totalvfs or self.virtfns)
 
     @property
     def class_name(self) -> str:
@@ -164,7 +169,7 @@ def scan(sysfs_path: str) -> HostPci:
     found: dict[PciAddress, PciDevice] = {}
     faults = []
     for name in sorted(names):
-        text = name.decode('utf-8', 'backslashreplace')
+        text = printable.printable(name.decode('utf-8', 'backslashreplace'))
         try:
             device = reader.device(text)
         except _Bad as bad:
@@ -222,7 +227,7 @@ def _owners(sysfs_path: str, kind: str) -> dict[str, PciAddress]:
         owner = owner_of(link_text(path)) or owner_of(
             link_text(os.path.join(path, 'device')))
         if owner is not None:
-            owners[name] = owner
+            owners[printable.printable(name)] = owner
     return owners
 
 
@@ -267,8 +272,10 @@ class _Reader:
             if error.errno in _OURS:
                 raise SysfsUnreadable(base, error.strerror) from None
             # Whatever was being read, the device may have gone meanwhile.
-            raise _Bad(_VANISHED if not os.path.exists(base) else '%s: %s' % (
-                os.path.basename(error.filename), error.strerror)) from None
+            if error.errno in _GONE and not os.path.exists(base):
+                raise _Bad(_VANISHED) from None
+            raise _Bad('%s: %s' % (os.path.basename(error.filename),
+                                   error.strerror)) from None
 
     def _device(self, address, place: int) -> PciDevice:
         """:param place: descriptor of the device's directory."""
@@ -308,7 +315,7 @@ class _Reader:
         try:
             return self._numbers[_read(place, name)]
         except OSError as error:
-            if error.errno in _OURS:
+            if error.errno in _OURS or error.errno == errno.ENODEV:
                 raise
             return None
 
@@ -373,9 +380,10 @@ def _exists(place: int, name: str) -> bool:
 def _link_name(place: int, name: str) -> str | None:
     """Last component of what a link in a directory points to."""
     try:
-        return os.readlink(name, dir_fd=place).rpartition('/')[2] or None
+        target = os.readlink(name, dir_fd=place)
     except OSError:
         return None
+    return printable.printable(target.rpartition('/')[2]) or None
 
 
 def _read(place: int, name: str) -> bytes:
@@ -383,6 +391,9 @@ def _read(place: int, name: str) -> bytes:
     descriptor = os.open(name, _FILE, dir_fd=place)
     try:
         return os.read(descriptor, _READ_SIZE)
+    except OSError as error:
+        error.filename = name
+        raise
     finally:
         os.close(descriptor)
 
@@ -392,11 +403,7 @@ def _text(data: bytes) -> str:
 
 
 def _required(place: int, name: str, meanings: _Meanings) -> Any:
-    try:
-        data = _read(place, name)
-    except OSError as error:
-        error.filename = name
-        raise
+    data = _read(place, name)
     value = meanings[data]
     if value is None:
         raise _Bad('%s holds %r' % (name, _text(data)[:40]))

@@ -11,6 +11,8 @@ import functools
 import re
 from typing import NamedTuple
 
+from cyborg.pci import printable
+
 _IDS = re.compile(rb'^PCI_CLASS=([0-9A-F]{1,6})\n'
                   rb'PCI_ID=([0-9A-F]{4}):([0-9A-F]{4})\n', re.M)
 _DRIVER = re.compile(rb'^DRIVER=([^\n/]+)\n', re.M)
@@ -40,4 +42,5 @@ def _summary(ids: tuple[bytes, ...], driver: bytes | None) -> Summary:
     class_code, vendor, product = (text.decode('ascii').lower()
                                    for text in ids)
     return Summary(vendor, product, int(class_code, 16),
-                   driver and driver.decode('utf-8', 'backslashreplace'))
+                   driver and printable.printable(
+                       driver.decode('utf-8', 'backslashreplace')))

@@ -9,6 +9,7 @@ seldom meant to go to a guest. Sources: proc(5) for ``net/route``,
 import os
 
 from cyborg.pci import address as pci_address
+from cyborg.pci import printable
 from cyborg.pci import sysfs
 
 PciAddress = pci_address.PciAddress
@@ -32,12 +33,16 @@ def host_uses(sysfs_path: str) -> dict[PciAddress, tuple[str, ...]]:
         for name in _lower_interfaces(sysfs_path, interface):
             if name in owners:
                 uses.setdefault(owners[name], []).append(
-                    'carries the default route of the host (%s)' % interface)
+                    'carries the default route of the host (%s)'
+                    % printable.name(interface))
+    mounted: dict[PciAddress, str] = {}
     for device, place in _mounts(proc):
         for owner in _disk_owners(sysfs_path, device):
-            text = 'holds the mounted file system %s' % place
-            if text not in uses.setdefault(owner, []):
-                uses[owner].append(text)
+            # The first alone: containers mount one disk a hundred times.
+            mounted.setdefault(owner, place)
+    for owner, place in mounted.items():
+        uses.setdefault(owner, []).append(
+            'holds the mounted file system %s' % printable.name(place))
     return {address: tuple(texts) for address, texts in uses.items()}
 
 

@@ -2,6 +2,7 @@
 
 from cyborg.pci import address
 from cyborg.pci import device_spec
+from cyborg.pci import printable
 from cyborg.pci import schema
 from cyborg.tests import base
 
@@ -120,7 +121,7 @@ class FaultTest(base.TestCase):
         for entry, faults in BAD.items():
             error = self.assertRaises(
                 device_spec.InvalidDeviceSpec, device_spec.load, [entry])
-            shown = device_spec.shorten(entry)
+            shown = printable.one_line(entry)
             self.assertEqual(
                 ['entry 1, %s: %s' % (shown, fault) for fault in faults],
                 str(error).split('\n'), entry)
@@ -143,6 +144,64 @@ class FaultTest(base.TestCase):
             device_spec.InvalidDeviceSpec, device_spec.load,
             ['[' * 100000 + ']' * 100000])
         self.assertIn('not usable: nested too deeply', str(error))
+
+    def test_a_little_less_deep(self):
+        """Python reads these, but cannot print them any more."""
+        for depth in range(900, 1000, 10):
+            for form in ('%s%s', '{"vendor_id": %s%s}', '{"address": %s%s}'):
+                self.assertRaises(
+                    device_spec.InvalidDeviceSpec, device_spec.load,
+                    [form % ('[' * depth, ']' * depth)])
+
+    def test_expressions_that_the_library_gives_up_on(self):
+        """Neither is the library's own error for a bad expression."""
+        for text, reason in (
+                ('a{99999999999999999999}', 'the repetition number is too'),
+                ('(' * 3000 + ')' * 3000, 'maximum recursion depth')):
+            error = self.assertRaises(
+                device_spec.InvalidDeviceSpec, device_spec.load,
+                ['{"address": {"bus": "%s"}}' % text])
+            self.assertIn('is no regular expression: ' + reason, str(error))
+            self.assertEqual('$.address.bus', error.faults[0].path)
+
+    def test_a_key_cannot_pass_for_another_message(self):
+        error = self.assertRaises(
+            device_spec.InvalidDeviceSpec, device_spec.load,
+            [r'{"a\nentry 9: fine": 1, "\ud800": 1, "\u001b[2J": 1}'])
+        self.assertEqual(3, len(str(error).split('\n')))
+        self.assertIn(r'unknown key "a\nentry 9: fine"', str(error))
+        self.assertIn(r'unknown key "\ud800"', str(error))
+        self.assertIn(r'unknown key "\x1b[2J"', str(error))
+        str(error).encode('ascii')
+
+    def test_an_entry_cannot_pass_for_anything_else(self):
+        error = self.assertRaises(
+            device_spec.InvalidDeviceSpec, device_spec.load, ['\x1b[2J\0'])
+        self.assertIn(r'entry 1, \x1b[2J\x00: at', str(error))
+
+    def test_long_values_and_keys_are_cut(self):
+        for form in ('{"vendor_id": "%s"}', '{"product_id": "%s"}',
+                     '{"address": "%s"}', '{"address": {"bus": "[%s"}}',
+                     '{"managed": "%s"}', '{"%s": 1}', '{"devname": [%s]}'):
+            error = self.assertRaises(
+                device_spec.InvalidDeviceSpec, device_spec.load,
+                [form % ('1' * 10000)])
+            self.assertLess(len(str(error)), 700, form)
+
+    def test_faults_of_a_long_list_keep_their_order(self):
+        error = self.assertRaises(
+            device_spec.InvalidDeviceSpec, device_spec.load,
+            ['[%s]' % ', '.join(['5'] * 12)])
+        self.assertEqual(['$[%d]' % n for n in range(12)],
+                         [fault.path for fault in error.faults])
+
+    def test_very_many_keys(self):
+        """The time grows with the entry, not with its square."""
+        entry = '{%s}' % ', '.join('"k%d": 1' % n for n in range(20000))
+        error = self.assertRaises(
+            device_spec.InvalidDeviceSpec, device_spec.load, [entry])
+        self.assertEqual(20000, len(error.faults))
+        self.assertLess(len(str(error)), 20000 * 400)
 
     def test_no_entries(self):
         self.assertEqual((), device_spec.load([]).rules)

@@ -37,3 +37,12 @@ class ExcludeListTest(base.TestCase):
              'entry 7, "100000000:00:00.0": the parts have 4 to 8, 2, 2 and '
              '1 digits, for example 0000:3b:00.0'],
             str(error).split('\n'))
+
+    def test_an_entry_cannot_pass_for_another_message(self):
+        error = self.assertRaises(
+            exclusions.InvalidExcludeList, exclusions.load,
+            ['0000:3b:00.0\n0000:3c:00.0', '\x1b[2J.', 'x' * 10**6])
+        first, second, third = str(error).split('\n')
+        self.assertIn('"0000:3b:00.0 0000:3c:00.0"', first)
+        self.assertIn(r'"\x1b[2J."', second)
+        self.assertLess(len(third), 400)

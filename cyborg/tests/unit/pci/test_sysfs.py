@@ -152,6 +152,85 @@ class ScanTest(base.TestCase):
         self.assertEqual(['0000:3c:00.0'], list(devices))
         self.assertEqual('class: No such device', faults[0].reason)
 
+    def test_any_file_may_fail_during_the_read(self):
+        """DSC-10: whichever file it is, the other devices are reported."""
+        self.add(totalvfs=2)
+        self.add('0000:3c:00.0')
+        self.tree.write('0000:3b:00.0', 'uevent', b'MODALIAS=x\n')
+        real = os.read
+        for number in (errno.ENODEV, errno.EIO):
+            for name in ('uevent', 'vendor', 'device', 'class',
+                         'numa_node', 'sriov_totalvfs'):
+                def read(descriptor, size, name=name, number=number):
+                    path = os.readlink('/proc/self/fd/%d' % descriptor)
+                    if path.endswith('0000:3b:00.0/' + name):
+                        raise OSError(number, os.strerror(number))
+                    return real(descriptor, size)
+
+                with mock.patch.object(os, 'read', new=read):
+                    devices, faults = self.scan()
+                self.assertIn('0000:3c:00.0', devices)
+                # Without these two, other than for its removal, it is whole.
+                if (number, name) not in (
+                        (errno.EIO, 'numa_node'),
+                        (errno.EIO, 'sriov_totalvfs')):
+                    self.assertEqual(
+                        '%s: %s' % (name, os.strerror(number)),
+                        faults[0].reason)
+
+    def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(self):
+        self.add()
+        self.add('0000:3c:00.0')
+        place = os.path.join(self.host.path, 'bus/pci/devices/0000:3b:00.0')
+        for name in ('uevent', 'numa_node', 'sriov_totalvfs', 'vendor'):
+            path = os.path.join(place, name)
+            if os.path.exists(path):
+                os.unlink(path)
+            os.mkfifo(path)
+            self.assertIn('0000:3c:00.0', self.scan()[0])
+        self.assertEqual((sysfs.Fault('0000:3b:00.0', "vendor holds ''"),),
+                         self.scan()[1])
+
+    def test_links_in_a_circle(self):
+        self.add('0000:3c:00.0')
+        os.symlink('0000:3b:00.0', os.path.join(
+            self.host.path, 'bus/pci/devices/0000:3b:00.0'))
+        devices, faults = self.scan()
+        self.assertEqual(['0000:3c:00.0'], list(devices))
+        self.assertIn('Too many levels', faults[0].reason)
+
+    def test_names_that_a_terminal_would_obey(self):
+        """Or that no stream can encode."""
+        self.add()
+        place = os.path.join(self.host.path, 'bus/pci/devices/0000:3b:00.0')
+        for name in (b'driver', b'iommu_group'):
+            os.symlink(b'../\xff\x1b[2J', os.fsencode(place) + b'/' + name)
+        os.symlink(place, os.fsencode(self.host.path)
+                   + b'/class/net/e\xff\n')
+        os.symlink(os.path.realpath(place), os.fsencode(self.host.path)
+                   + b'/bus/pci/devices/\x1b[2J')
+        devices, faults = self.scan()
+        device = devices['0000:3b:00.0']
+        self.assertEqual(r'\udcff\x1b[2J', device.iommu_group)
+        for text in (device.driver, *device.net_names,
+                     *(fault.name for fault in faults)):
+            text.encode('ascii')
+            self.assertTrue(text.isprintable(), text)
+        self.assertEqual(1, len(device.net_names))
+
+    def test_driver_of_the_summary_that_a_terminal_would_obey(self):
+        self.add()
+        self.tree.write('0000:3b:00.0', 'uevent', b'DRIVER=\x1b[2J\xff\n'
+                        b'PCI_CLASS=20000\nPCI_ID=8086:154C\n')
+        self.assertEqual(r'\x1b[2J\xff',
+                         self.scan()[0]['0000:3b:00.0'].driver)
+
+    def test_a_pf_with_vfs_is_one_whatever_its_attribute_holds(self):
+        self.add(totalvfs=4)
+        self.add('0000:3b:00.1', physfn='0000:3b:00.0')
+        self.tree.write('0000:3b:00.0', 'sriov_totalvfs', b'junk')
+        self.assertEqual('PF', self.scan()[0]['0000:3b:00.0'].kind)
+
     def test_names_that_are_no_addresses(self):
         self.add()
         root = os.path.join(self.host.path, 'bus/pci/devices')

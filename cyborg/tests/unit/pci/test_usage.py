@@ -78,6 +78,19 @@ class HostUsesTest(base.TestCase):
         self.assertEqual({DISK: ['holds the mounted file system /srv']},
                          self.uses())
 
+    def test_a_disk_mounted_many_times_is_told_once(self):
+        """Bind mounts of containers come and go."""
+        self.tree.block(DISK, 'nvme0n1', '259:0')
+        self.tree.proc('self/mountinfo', ''.join(
+            '25 1 259:0 /x %s rw - ext4 /dev/nvme0n1 rw\n' % place
+            for place in ('/', '/etc/hosts', '/var/lib/x\x1b[2J')))
+        self.assertEqual({DISK: ['holds the mounted file system /']},
+                         self.uses())
+        self.tree.proc('self/mountinfo', '25 1 259:0 / /\x1b[2J rw - ext4 '
+                       '/dev/nvme0n1 rw\n')
+        self.assertEqual(
+            {DISK: [r'holds the mounted file system /\x1b[2J']}, self.uses())
+
     def test_another_hosts_tree_is_not_mixed_with_this_one(self):
         """A tree without its own proc/ has no routes and mounts."""
         self.tree.net(NIC, 'lo')
