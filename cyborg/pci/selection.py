@@ -123,13 +123,16 @@ def _advise(verdicts, rules, facts, uses):
         if (device.iommu_group is not None and classes.subclass(
                 device.class_code) != classes.PCI_BRIDGE):
             groups.setdefault(device.iommu_group, []).append(verdict)
+    # Once a group, not once a member: without isolation a group is large.
+    neighbours = {group: _neighbours(group, mates)
+                  for group, mates in groups.items()}
     for verdict in verdicts:
         if not verdict.offered:
             yield verdict
             continue
-        mates = groups.get(verdict.device.iommu_group, ())
         advice = (_managed_elsewhere(verdict, rules, facts)
-                  + _not_vfio(verdict) + _neighbours(mates)
+                  + _not_vfio(verdict)
+                  + neighbours.get(verdict.device.iommu_group, [])
                   + _functions(verdict.device)
                   + ['it %s' % use
                      for use in uses.get(verdict.device.address, ())])
@@ -159,14 +162,14 @@ def _not_vfio(verdict):
             'cannot start with it' % state]
 
 
-def _neighbours(mates):
+def _neighbours(group, mates):
     left_out = [str(mate.device.address) for mate in mates
                 if not mate.offered]
     if not left_out:
         return []
     return ['its IOMMU group %s also holds %s, not offered: a guest starts '
             'only when no host driver uses any device of the group' % (
-                mates[0].device.iommu_group, _few(left_out))]
+                group, _few(left_out))]
 
 
 def _functions(device):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+from unittest import mock
+
 from cyborg.pci import address
 from cyborg.pci import device_spec
 from cyborg.pci import exclusions
@@ -120,6 +122,14 @@ class SriovTest(base.TestCase):
             ['excluded', 'offered', 'not-selected'],
             self.outcomes(['{"address": "0000:06:00.0"}'], ['0000:06:00.0']))
 
+    def test_a_pf_that_cannot_be_read_keeps_its_vfs_selected(self):
+        """DSC-10: else they would count as missing with it."""
+        vf = device('0000:3b:00.1', physfn='0000:3b:00.0')
+        found = select([vf], ['{"address": "0000:3b:00.0"}'])
+        self.assertTrue(found['0000:3b:00.1'].offered)
+        found = select([vf], ['{"address": "0000:3c:00.0"}'])
+        self.assertFalse(found['0000:3b:00.1'].offered)
+
     def test_unused_exclusions(self):
         exclude = exclusions.load(['0000:06:00.0', '0000:07:00.0'])
         self.assertEqual([A('0000:07:00.0')], selection.unused_exclusions(
@@ -214,6 +224,17 @@ class AdviceTest(base.TestCase):
                             ['{"address": "0000:3b:00.0"}'])
         self.assertIn('also holds 0000:3b:01.0, 0000:3b:01.1, 0000:3b:01.2 '
                       'and 3 more, not offered', text)
+
+    def test_the_names_of_a_group_are_collected_once(self):
+        """Not once for each of its members: it may hold thousands."""
+        devices = [device('%04x:00:00.0' % n, iommu_group='1')
+                   for n in range(200)]
+        devices.append(device('ffff:3b:00.0', '8086', iommu_group='1'))
+        with mock.patch.object(selection, '_few',
+                               wraps=selection._few) as few:
+            found = select(devices, ['{"vendor_id": "10de"}'])
+        few.assert_called_once_with(['ffff:3b:00.0'])
+        self.assertEqual(200, len([v for v in found.values() if v.advice]))
 
     def test_no_iommu(self):
         self.assertEqual([], self.advice(
