@@ -46,9 +46,9 @@ def _node(verdicts, sysfs_path, colour) -> Iterator[str]:
         bridges = sysfs.upstream(sysfs_path, verdict.device.address)
         port = bridges[0] if bridges else None
         by_port.setdefault(port, []).append(verdict)
-    for verdict in by_port.pop(None, ()):
+    for depth, verdict in _nested(by_port.pop(None, ())):
         # A device of the root bus: a root port, or an integrated function.
-        yield _line(verdict, 1, colour)
+        yield _line(verdict, 1 + depth, colour)
         yield from _below(by_port.pop(verdict.device.address, ()), colour)
     for port, rest in sorted(by_port.items()):
         # The port itself belongs to another node, as some firmware has it.
@@ -57,17 +57,26 @@ def _node(verdicts, sysfs_path, colour) -> Iterator[str]:
 
 
 def _below(verdicts, colour) -> Iterator[str]:
-    present = {verdict.device.address for verdict in verdicts}
+    for depth, verdict in _nested(verdicts):
+        yield _line(verdict, 2 + depth, colour)
+
+
+def _nested(verdicts) -> Iterator[tuple[int, selection.Verdict]]:
+    """Each PF, and everything that is no VF, at depth 0; VFs at 1."""
+    # A VF is never a PF; a tree that says so must not hide either.
+    parents = {verdict.device.address for verdict in verdicts
+               if verdict.device.physfn is None}
     children: dict = {}
     for verdict in verdicts:
         children.setdefault(verdict.device.physfn, []).append(verdict)
     for verdict in verdicts:
         physfn = verdict.device.physfn
-        if physfn in present:
+        if physfn in parents:
             continue  # shown below its PF
-        yield _line(verdict, 2, colour)
-        for child in children.get(verdict.device.address, ()):
-            yield _line(child, 3, colour)
+        yield 0, verdict
+        if physfn is None:
+            for child in children.get(verdict.device.address, ()):
+                yield 1, child
 
 
 def _line(verdict: selection.Verdict, depth: int, colour: bool) -> str:

@@ -194,6 +194,30 @@ class TreeTest(CommandTestCase):
                 sorted(f['address'] for f in sysfs_fixture.captured(capture)),
                 sorted(shown))
 
+    def test_vfs_on_the_root_bus(self):
+        """Below their PF, as behind a port."""
+        self.write()
+        self.tree.add('0000:6b:00.0', 0x8086, 0x4940, 0x0b4000, totalvfs=1,
+                      numa_node=0)
+        self.tree.add('0000:6b:00.1', 0x8086, 0x4941, 0x0b4000, numa_node=0,
+                      physfn='0000:6b:00.0')
+        out = self.run_command('tree')[1]
+        self.assertIn('\n  - 0000:6b:00.0  ', out)
+        self.assertIn('\n    - 0000:6b:00.1  ', out)
+
+    def test_physical_functions_in_a_circle(self):
+        """Nonsense, but no device is hidden."""
+        self.write()
+        there = '0000:9%d:00.0'
+        for number in range(4):
+            self.tree.add(there % number, 0x8086, 0x1533, 0x020000)
+        for number, above in enumerate((0, 2, 1, 1)):
+            os.symlink('../' + there % above, os.path.join(
+                self.sysfs, 'bus/pci/devices', there % number, 'physfn'))
+        out = self.run_command('tree')[1]
+        for number in range(4):
+            self.assertEqual(1, out.count(there % number), out)
+
     def test_unreadable_devices(self):
         self.write()
         self.tree.write('0000:25:00.0', 'class', b'')
