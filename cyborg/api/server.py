@@ -17,6 +17,7 @@ from cheroot.ssl import builtin
 from oslo_concurrency import processutils
 from oslo_service import service
 
+from cyborg.api.middleware import readable
 from cyborg.common import exception
 from cyborg.common.i18n import _
 from cyborg.conf import CONF
@@ -29,6 +30,10 @@ BACKLOG = 128
 THREADS = 10
 # A client that keeps a connection open without asking must not keep a thread.
 _IDLE_TIMEOUT = 30
+# Bytes. Nobody may fill the memory before the application, which knows what
+# is sensible and says so, has seen the request.
+_MAX_HEADERS = 128 * 1024
+_MAX_BODY = 8 * readable.MAX_BODY
 
 
 class CannotListen(exception.CyborgException):
@@ -79,6 +84,9 @@ def tls() -> builtin.BuiltinSSLAdapter | None:
 
 class _Server(wsgi.Server):
     """Cheroot on a socket that exists already."""
+
+    max_request_header_size = _MAX_HEADERS
+    max_request_body_size = _MAX_BODY
 
     def __init__(self, sock: socket.socket, application: Callable):
         super().__init__(sock.getsockname()[:2], application,

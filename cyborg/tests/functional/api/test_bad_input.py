@@ -32,7 +32,10 @@ MALFORMED = (b'', b'{', b'[', b'"', b'nul', b'{"a":', b'[] x', b'\xff',
 CONTENT_TYPES = ('text/plain', 'application/xml', 'text/xml', 'image/png',
                  'application/json-patch+json', 'application/octet-stream',
                  'multipart/form-data', 'multipart/form-data; boundary=x',
-                 'application/x-www-form-urlencoded')
+                 'application/x-www-form-urlencoded',
+                 'application/x-www-form-urlencoded; charset=latin-1',
+                 'application/json; charset=foo',
+                 'application/json; charset=hex')
 
 
 class BadInputTestCase(base.ApiTestCase):

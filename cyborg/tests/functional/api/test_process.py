@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -104,6 +105,37 @@ class TestCommand(ProcessTestCase):
         os.kill(running.process.pid, signal.SIGTERM)
         self.assertEqual(0, running.process.wait(30), running.output)
         self.assertFalse(self.answers())
+
+    def send(self, *parts: bytes) -> bytes:
+        """The answer to bytes, which the server may stop to read."""
+        with socket.create_connection(('127.0.0.1', self.port), 20) as sock:
+            try:
+                for part in parts:
+                    sock.sendall(part)
+            except OSError:
+                pass
+            return sock.recv(65536)
+
+    def test_requests_that_nobody_can_read(self):
+        self.configure()
+        running = self.serve(self.command())
+        start = (b'POST /v2/device_profiles HTTP/1.1\r\nHost: x\r\n'
+                 b'Content-Type: application/json\r\n')
+        chunked = start + b'Transfer-Encoding: chunked\r\n\r\n'
+        for status, parts in (
+                (400, (chunked, b'zz\r\n[]\r\n0\r\n\r\n')),
+                (400, (chunked, b'2\r\n[]\r\n0\r\n\r\n')),
+                (413, (chunked, *[b'%x\r\n%s\r\n' % (2 ** 16, b'[' * 2 ** 16)]
+                       * 40)),
+                (413, (start, b'Content-Length: 3000000\r\n\r\n')),
+                (413, (start, b'Content-Length: 9999999999999\r\n\r\n')),
+                (413, (start, b'X-Long: ', b'x' * 200000, b'\r\n\r\n'))):
+            answer = self.send(*parts)
+            self.assertTrue(
+                answer.startswith(b'HTTP/1.1 %d ' % status),
+                (status, parts[1][:40], answer))
+        self.assertNotIn('Traceback', running.output)
+        self.check()
 
     def test_a_worker_that_dies_is_replaced(self):
         self.configure()

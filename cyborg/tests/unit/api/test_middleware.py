@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands around the application."""
 
+import io
 import json
+from unittest import mock
 
 import webob
 
@@ -102,9 +104,58 @@ class TestReadable(base.TestCase):
         self.assertEqual(400, self.status('/?%ff=1'))
         self.assertEqual(400, self.status(body=b'"\xff"'))
         self.assertEqual(400, self.status(body='[]'.encode('utf-16')))
+        for charset, body in (('ascii', '"é"'), ('utf-16-le', '[1]')):
+            self.assertEqual(400, self.status(
+                body=body.encode(),
+                content_type='application/json; charset=' + charset))
 
     def test_nested_too_deeply(self):
         self.assertEqual(400, self.status(body=b'[' * 100000))
+
+    def test_a_charset_that_nobody_knows(self):
+        for charset in ('foo', 'hex', 'rot13'):
+            for kind in ('application/json', 'text/plain',
+                         'application/x-www-form-urlencoded'):
+                self.assertEqual(415, self.status(
+                    body=b'[]', content_type='%s; charset=%s'
+                    % (kind, charset)), charset)
+
+    def test_a_form_in_another_encoding(self):
+        self.assertEqual(415, self.status(
+            body=b'a=%E9', content_type='application/x-www-form-urlencoded; '
+            'charset=latin-1'))
+
+    def chunked(self, stream):
+        """A request whose end only its body tells."""
+        request = webob.Request.blank('/', method='POST', environ={
+            'wsgi.input': stream, 'wsgi.input_terminated': True})
+        request.content_type = 'application/json'
+        request.content_length = None
+        return request
+
+    def test_a_body_without_a_length(self):
+        request = self.chunked(io.BytesIO(b'{"a": 1}'))
+        self.assertIsNone(readable.refusal(request))
+        self.assertEqual({'a': 1}, request.json)
+
+    def test_a_body_that_cannot_be_read(self):
+        for error in (OSError('cut off'), ValueError('bad chunk')):
+            stream = mock.Mock()
+            stream.read.side_effect = error
+            self.assertEqual(400, readable.refusal(
+                self.chunked(stream)).status_int)
+
+    def test_a_body_shorter_than_announced(self):
+        request = self.chunked(io.BytesIO(b'[]'))
+        request.content_length = 5
+        self.assertEqual(400, readable.refusal(request).status_int)
+
+    def test_a_body_of_any_size(self):
+        long = b'"%s"' % (b'x' * readable.MAX_BODY)
+        self.assertEqual(413, self.status(body=long))
+        self.assertEqual(413, readable.refusal(
+            self.chunked(io.BytesIO(long))).status_int)
+        self.assertIsNone(self.status(body=long[:-3] + b'"'))
 
     def test_a_broken_multipart_body(self):
         self.assertEqual(415, self.status(
