@@ -140,14 +140,15 @@ class TestCommand(ProcessTestCase):
     def test_a_worker_that_dies_is_replaced(self):
         self.configure()
         running = self.serve(self.command())
+
         def workers():
             return {int(word) for path in pathlib.Path(
                         '/proc/%d/task' % running.process.pid).iterdir()
                     for word in (path / 'children').read_text().split()}
 
-        before = workers()
-        self.assertEqual(2, len(before))
-        victim = before.pop()
+        # The first one answers before the second is there.
+        processes.wait_until(lambda: len(workers()) == 2, 'both workers')
+        victim = workers().pop()
         os.kill(victim, signal.SIGKILL)
         processes.wait_until(
             lambda: len(workers()) == 2 and victim not in workers(),
