@@ -11,7 +11,6 @@ import logging
 
 from cyborg.inventory import changes
 from cyborg.inventory import identity
-from cyborg.inventory import plan as planner
 from cyborg.inventory import values
 
 LOG = logging.getLogger(__name__)
@@ -98,9 +97,12 @@ def _missing(plan, record) -> Note:
         for handle in record.handles) or 'none, %s refers to it' % _arqs(
             record.deployable.arq_uuids)
     where = '%s on host %s' % (record.deployable.name, plan.hostname)
+    successor = ''
     if record.replaced_by:
         why = ('another device (%s) stands in its place and is not offered'
                % record.replaced_by)
+        successor = ('; the device that stands in its place (%s) is offered '
+                     'now' % record.replaced_by)
     elif record.whole:
         why = 'the host does not show it (gone, or not selected any more)'
     else:
@@ -110,39 +112,22 @@ def _missing(plan, record) -> Note:
         'Allocated device %s is missing: %s. Its rows and allocations are '
         'kept and nothing new is placed on it. Attach handles: %s.' % (
             where, why, handles),
-        'Device %s was missing and has been released. Attach handles were: '
-        '%s.' % (where, handles))
+        'Device %s was missing and has been released%s. Attach handles '
+        'were: %s.' % (where, successor, handles))
 
 
 def endings(plan: changes.Plan) -> dict[tuple, str]:
-    """How states of the reports before have ended, by the key of the note."""
-    replaced = {change.device.id: _hardware_now(change)
-                for change in plan.device_changes}
-    owners = {deployable.id: device.id
-              for device, deployable, _now in plan.present}
-    result = {}
-    for deployable in plan.returned:
-        hardware = replaced.get(owners.get(deployable.id))
-        what = 'is back' if hardware is None else (
-            'was missing and has been released; the device that stands in '
-            'its place (%s) is offered now' % hardware)
-        result['missing', deployable.uuid] = (
-            'Device %s on host %s %s. Attach handles: %s.' % (
-                deployable.name, plan.hostname, what, ', '.join(
+    """How states of the reports before have ended, by the key of the note.
+
+    What returned without an allocation was released, whatever device stands
+    there now: the note of its absence has the words for that.
+    """
+    return {('missing', deployable.uuid):
+            'Device %s on host %s is back. Attach handles: %s.' % (
+                deployable.name, plan.hostname, ', '.join(
                     '%s (%s, %s)' % (h.uuid, _address(h), _arqs(h.arq_uuids))
-                    for h in deployable.handles)))
-    return result
-
-
-def _hardware_now(change: changes.DeviceChange) -> str | None:
-    """vendor:product of the device that took a row over, None for none."""
-    names = ('vendor', 'model', 'std_board_info')
-    before = {name: getattr(change.device, name) for name in names}
-    after = before | {name: value for name, value in change.columns
-                      if name in names}
-    now = planner.hardware(*after.values())
-    return None if now == planner.hardware(*before.values()) else (
-        '%s:%s' % now)
+                    for h in deployable.handles))
+            for deployable in plan.returned if deployable.allocated}
 
 
 def unreleased(hostname: str, deployable: values.PersistedDeployable) -> Note:
