@@ -9,6 +9,11 @@ or a kill in between leaves:
 * changed: Placement first, then the row, which still differs until then;
 * removed: the provider first, which Placement refuses while anything is
   allocated, then the rows, under the condition that nothing claims them.
+
+Only the rows tell which traits of a provider are ours. Another report of the
+host (a second agent, one that is being replaced) may give a provider a trait
+while this one takes it out of the rows, and then nobody would know it. So a
+report that changed a known provider or attributes looks at both again.
 """
 
 import collections
@@ -39,6 +44,9 @@ _ATTEMPTS = 4
 # New providers between two notes of their UUIDs in the database: until then
 # Nova may choose a provider that no bind can find.
 _BATCH = 16
+# Times a report looks again at what it changed; two that contradict each
+# other end here, the later next one decides.
+_ROUNDS = 5
 
 _REFUSED_ROWS = (db_exc.DBError, sa.exc.StatementError)
 _HAS_PROVIDER = (providers.UNCHANGED, providers.CREATED, providers.UPDATED,
@@ -65,7 +73,8 @@ class Reporter:
             not know the host; nothing was changed.
         :raises exception.PlacementServerError,
             exception.PlacementUnauthorized: Placement could not be asked for
-            the host's providers; nothing was changed.
+            the host's providers; nothing was changed, or it is not known
+            whether all is as it should be.
         """
         # Two reports of a host that overlap would be right, too, but each
         # would do the other's work again.
@@ -85,22 +94,42 @@ class _Report:
         self.notebook = notebook
         self.notes: dict[tuple, notes.Note] = {}
         self.new: set[str] = set()
+        self.changed: set[int] = set()
         self.retained: set[int] = set()
         self.removed = 0
+        #: deployable's name -> traits that its rows had in any round
+        self.traits: dict[str, frozenset[str]] = {}
 
     def run(self) -> None:
+        for _round in range(_ROUNDS):
+            plan, outcomes, settled = self._round()
+            if settled:
+                break
+        self.notes |= notes.of_plan(plan)
+        self.notebook.say(self.hostname, self.notes, notes.endings(plan))
+        self._count(plan, outcomes)
+
+    def _round(self) -> tuple[changes.Plan, dict, bool]:
+        """:returns: what was planned, what became of the providers, and
+            whether no other report can have got in between.
+        """
+        self.notes, self.retained = {}, set()
         plan = self._plan()
         host = self.sync.find_host(self.context, self.hostname,
                                    _provider_uuids(plan))
         plan = self._insert(plan)
-        wanted = wanted_providers.providers(plan)
+        wanted = wanted_providers.providers(plan, self.traits)
+        self.traits = wanted_providers.traits(plan, self.traits)
         outcomes = self._sync_known(host, plan, wanted)
+        alone = not plan.attribute_changes and not _kinds(outcomes) & {
+            providers.CREATED, providers.UPDATED}
         self._sync_new(host, wanted, outcomes)
         self._change(plan, outcomes)
         self._remove(plan, wanted, outcomes)
-        self.notes |= notes.of_plan(plan)
-        self.notebook.say(self.hostname, self.notes, notes.endings(plan))
-        self._count(plan, outcomes)
+        self.changed |= plan.changed_device_ids
+        # A provider that was to be created and was there is another's work.
+        return plan, outcomes, (
+            alone and providers.UPDATED not in _kinds(outcomes))
 
     def _plan(self) -> changes.Plan:
         persisted = host_inventory.load(self.context, self.hostname)
@@ -303,7 +332,7 @@ class _Report:
             '%(retained)d missing but retained, %(returned)d returned, '
             '%(refused)d changes refused, %(failed)d providers failed.', {
                 'host': self.hostname, 'discovered': plan.discovered,
-                'new': len(self.new), 'changed': len(plan.changed_device_ids),
+                'new': len(self.new), 'changed': len(self.changed),
                 'removed': self.removed, 'retained': len(retained),
                 'returned': len(plan.returned),
                 'refused': len(plan.refused) + len(plan.managed_changes),
@@ -312,6 +341,10 @@ class _Report:
 
 def _provider_of(deployable) -> str:
     return wanted_providers.uuid_of(deployable)
+
+
+def _kinds(outcomes: dict) -> set[str]:
+    return {outcome.kind for outcome in outcomes.values()}
 
 
 def _failed(outcomes: dict) -> set[str]:

@@ -5,6 +5,7 @@ Pure: values in, values out.
 """
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
@@ -37,8 +38,47 @@ class Wanted:
                                        *self.new.values()))
 
 
-def providers(plan: changes.Plan) -> Wanted:
-    """The providers that follow from a plan."""
+def providers(plan: changes.Plan,
+              ours: Mapping[str, frozenset[str]] | None = None) -> Wanted:
+    """The providers that follow from a plan.
+
+    :param ours: further traits that may be taken away, see :func:`traits`.
+    """
+    result = _providers(plan)
+    if not ours:
+        return result
+    return Wanted(*({key: _with_stale(desired, ours)
+                     for key, desired in part.items()}
+                    for part in (result.known, result.new, result.removed)))
+
+
+def _with_stale(desired, ours):
+    stale = desired.stale_traits | ours.get(desired.name, frozenset())
+    return dataclasses.replace(desired, stale_traits=stale - desired.traits)
+
+
+def traits(plan: changes.Plan, before: Mapping[str, frozenset[str]]
+           ) -> dict[str, frozenset[str]]:
+    """``before``, and the traits that the plan's deployables have or get.
+
+    :returns: traits by name of the deployable.
+    """
+    found = [(deployable.name, attributes)
+             for _, deployable, now in plan.present
+             for attributes in (_stored(deployable), now.attributes)]
+    found += [(deployable.name, deployable.attributes)
+              for device in plan.new_devices
+              for deployable in device.deployables]
+    found += [(record.deployable.name, record.deployable.attributes)
+              for record in plan.new_deployables]
+    result = dict(before)
+    for name, attributes in found:
+        _, names = placement_plan.from_attributes(attributes)
+        result[name] = result.get(name, frozenset()) | names
+    return result
+
+
+def _providers(plan: changes.Plan) -> Wanted:
     disabled = constants.DEVICE_MAINTAINING
     known = {}
     parts = _missing_parts(plan.retained)

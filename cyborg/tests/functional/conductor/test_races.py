@@ -243,6 +243,26 @@ class ReportRaceTest(RaceCase):
         self.assertSingle(6)
 
 
+    def test_trait_put_back_after_another_report_took_it(self):
+        """A report that planned earlier and writes later than another one.
+
+        Its trait was left on the provider without a row that named it, so
+        that no report took it away again.
+        """
+        old, new = base.device(1, traits=('A',)), base.device(1, traits=())
+        self.report(old, by=self.manager)
+        self.placement.before('GET .*in_tree', lambda: self.report(
+            new, by=self.conductors[1]))
+        self.report(old, by=self.manager)
+        self.assertEqual({'rc', 'trait0'}, {
+            a.key for a in self.deployable(NAME).attributes})
+        self.report(new, by=self.start_conductor('without memories'))
+        self.assertEqual({'OWNER_CYBORG'},
+                         self.placement.traits(self.provider(NAME)))
+        self.assertEqual({'rc'}, {
+            a.key for a in self.deployable(NAME).attributes})
+
+
 class BindAgainstReportTest(RaceCase):
     """A handle is bound while a report removes its device."""
 
