@@ -6,6 +6,7 @@ Local configuration is checked before anything is sent. Then the host's name
 in Placement is found, and the first report is made before others can call.
 """
 
+from collections.abc import Iterator
 import threading
 
 from oslo_config import cfg
@@ -143,7 +144,7 @@ class AgentService(service.RPCService):
             self._trouble = None
 
     def _failed(self, error: Exception) -> None:
-        reason = _reason(error)
+        reason = why(error)
         level = LOG.info if reason == self._trouble else LOG.error if (
             isinstance(error, discovery.DiscoveryFailed)) else LOG.warning
         self._trouble = reason
@@ -182,15 +183,25 @@ def check_options() -> None:
 
     :raises cfg.Error: a value has the wrong type.
     """
-    for option in default_conf.service_opts:
-        getattr(CONF, option.dest)
-    for section in (CONF.agent, CONF.glance, CONF.pci, CONF.placement,
-                    CONF.upgrade_levels, CONF.workarounds):
-        for name in section:
+    for error in option_errors():
+        raise error
+
+
+def option_errors() -> Iterator[cfg.Error]:
+    """What is wrong with each option that :func:`check_options` reads."""
+    options = [(CONF, option.dest) for option in default_conf.service_opts]
+    options += [(section, name) for section in (
+        CONF.agent, CONF.glance, CONF.pci, CONF.placement,
+        CONF.upgrade_levels, CONF.workarounds) for name in section]
+    for section, name in options:
+        try:
             getattr(section, name)
+        except cfg.Error as error:
+            yield error
 
 
-def _reason(error: Exception) -> str:
+def why(error: Exception) -> str:
+    """Why a conductor, or the way to it, is of no use just now."""
     if isinstance(error, messaging.MessagingTimeout):
         return 'no conductor answered on topic %s in time' % (
             constants.CONDUCTOR_TOPIC)

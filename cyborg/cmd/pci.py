@@ -31,6 +31,8 @@ from cyborg.pci import address as pci_address
 from cyborg.pci import sysfs
 
 NAME = 'cyborg-pci'
+#: Longest time to wait for a conductor, in seconds.
+_LONGEST = 3600
 
 
 class _Lines(columns.FormattableColumn):
@@ -120,7 +122,7 @@ class Check(lister.Lister):
                  'tell which devices would be new, changed, missing, '
                  'retained, or refused because they are allocated.')
         parser.add_argument(
-            '--timeout', type=float, default=10.0, metavar='SECONDS',
+            '--timeout', type=_seconds, default=10.0, metavar='SECONDS',
             help='How long to wait for a conductor (default: %(default)s).')
         return parser
 
@@ -130,10 +132,15 @@ class Check(lister.Lister):
             self.status = pci_check.UNKNOWN
             try:
                 super().run(parsed_args)
+                self._say(self.status)
             except (cfg.ConfigFileParseError, cfg.ConfigFileValueError,
                     cfg.ConfigDirNotFoundError) as error:
                 self._say(pci_check.REJECTED, error)
-            except cfg.Error as error:
+            except BrokenPipeError:
+                raise
+            except Exception as error:
+                # Any other status would be a verdict.
+                self.app.LOG.debug('check', exc_info=True)
                 self._say(pci_check.UNKNOWN, error)
         return self.status
 
@@ -142,15 +149,16 @@ class Check(lister.Lister):
         findings = pci_check.local()
         if parsed_args.persisted and not pci_check.status(findings):
             findings += pci_check.persisted(parsed_args.timeout)
-        self._say(pci_check.status(findings))
+        self.status = pci_check.status(findings)
         return ('kind', 'subject', 'detail'), [
             (f.kind, f.subject, f.detail) for f in findings]
 
     def _say(self, status: int, error: Exception | None = None) -> None:
         """Keep and print the verdict, apart from the findings."""
         self.status = status
-        self.app.stderr.write('%s: %s%s\n' % (
-            NAME, _VERDICTS[status], ': %s' % error if error else ''))
+        if self.app.stderr is not None:  # nobody closed it
+            self.app.stderr.write('%s: %s%s\n' % (
+                NAME, _VERDICTS[status], ': %s' % error if error else ''))
 
 
 _VERDICTS = {
@@ -196,6 +204,29 @@ class PciApp(app.App):
     def read_configuration(self) -> None:
         """:raises cfg.Error: a file is missing, unreadable, or no config."""
         config.parse_args([NAME, *self._arguments])
+        # oslo.config finds nothing in a directory that it may not look
+        # into, and says nothing; the agent's own user may.
+        closed = [path for path in _directories(CONF)
+                  if os.path.isdir(path)
+                  and not os.access(path, os.R_OK | os.X_OK)]
+        if closed:
+            raise cfg.ConfigFilesPermissionDeniedError(closed)
+
+
+def _directories(conf: cfg.ConfigOpts) -> list[str]:
+    """Where configuration files are looked for, besides those given."""
+    found = list(conf.config_dir or ())
+    if not conf.config_file:
+        found.append('/etc/%s' % config.PROJECT)
+    return found
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= _LONGEST:
+        raise argparse.ArgumentTypeError(
+            'more than 0 and at most %d seconds' % _LONGEST)
+    return value
 
 
 def _add_configuration_options(parser: argparse.ArgumentParser) -> None:
@@ -212,6 +243,10 @@ def main(argv: list[str] | None = None, **streams) -> int:
     :param streams: ``stdout``, ``stderr`` in place of the process's.
     :returns: exit status.
     """
+    if not streams:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            # Rather an escaped letter than no answer.
+            stream.reconfigure(errors='backslashreplace')
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     _add_configuration_options(parser)
     found, rest = parser.parse_known_args(sys.argv[1:] if argv is None

@@ -5,9 +5,12 @@ Configuration and devices are judged by the driver's own code, the stored
 inventory by the planner that agent and conductor ask.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
 import itertools
+import queue
+import threading
 from typing import Any
 
 import oslo_messaging as messaging
@@ -17,6 +20,7 @@ from cyborg.agent import discovery
 from cyborg.agent import loading
 from cyborg.agent import resource_tracker
 from cyborg.agent import root_provider
+from cyborg.agent import service as agent_service
 from cyborg.common import context
 from cyborg.common import exception
 from cyborg.common import rpc
@@ -30,6 +34,8 @@ from cyborg.objects import host_inventory
 from cyborg.objects import inventory_values
 
 ACCEPTED, REJECTED, UNKNOWN = 0, 1, 2
+#: Seconds in which an answer that came in time arrives here.
+_GRACE = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,20 +63,46 @@ def status(findings: list[Finding]) -> int:
 
 def local() -> list[Finding]:
     """What the configuration and the devices of this host alone tell."""
-    findings = list(_drivers())
+    findings = [*_options(), *_drivers()]
+    selected = list(_selection())
+    if survey.DRIVER not in CONF.agent.enabled_drivers:
+        # Nobody would look at [pci]; it can stop no agent then.
+        selected = [dataclasses.replace(finding, kind='warning')
+                    for finding in selected]
+    return list(dict.fromkeys(findings + selected))
+
+
+def _options() -> Iterator[Finding]:
+    """What stops an agent before it loads a driver."""
+    for error in agent_service.option_errors():
+        yield Finding('reason', 'configuration', exception.plain_text(error))
+    try:
+        rpcapi.ConductorAPI()
+    except exception.CyborgException as error:
+        yield from _reasons(_CAP, [error])
+    ours = not rpc.initialized()
+    try:
+        rpc.init()  # connects to nothing
+    except exception.CyborgException as error:
+        yield from _reasons('[DEFAULT] transport_url', [error])
+    if ours:
+        rpc.cleanup()
+
+
+def _selection() -> Iterator[Finding]:
     usable = True
     for error in survey.problems(CONF):
         subject = _OPTIONS.get(type(error))
         usable = usable and subject is None
-        findings += _reasons(subject or '[upgrade_levels] conductor', [error])
+        yield from _reasons(subject or _CAP, [error])
     if usable:
-        findings += _devices()
-    return list(dict.fromkeys(findings))
+        yield from _devices()
 
 
 #: Errors after which no device can be judged, and the option at fault.
 _OPTIONS = {exception.PciConfigInvalidDeviceSpec: '[pci] device_spec',
             exception.PciConfigInvalidExcludeList: '[pci] exclude_list'}
+_CAP = '[upgrade_levels] conductor'
 
 
 def _reasons(subject: str, errors) -> list[Finding]:
@@ -146,16 +178,39 @@ def persisted(timeout: float) -> list[Finding]:
         return [Finding('unknown', '[agent] enabled_drivers',
                         exception.plain_text(error))]
     try:
-        stored = _stored(timeout)
-    except (exception.CyborgException, messaging.MessagingException) as error:
+        stored = _within(timeout, _stored)
+    except Exception as error:  # noqa: BLE001 (libraries raise their own)
         return [Finding('unknown', 'conductor', 'the inventory of host %s '
                         'cannot be read: %s' % (
-                            CONF.host, exception.plain_text(error)
-                            or type(error).__name__))]
+                            CONF.host, agent_service.why(error)))]
     damage = resource_tracker.first_damaged(stored)
     if damage is not None:
         return _reasons(damage.kwargs['uuid'], [damage])
     return list(describe(planner.plan(devices, stored)))
+
+
+def _within(seconds: float, ask: Callable[[float], Any]) -> Any:
+    """The answer, or what was raised instead of it.
+
+    oslo.messaging tries to reach a broker until it succeeds, whatever limit
+    the call itself has.
+    """
+    answers: queue.Queue = queue.Queue()
+
+    def run():
+        try:
+            answers.put((ask(seconds), None))
+        except Exception as error:  # noqa: BLE001 (raised below)
+            answers.put((None, error))
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        answer, error = answers.get(timeout=seconds + _GRACE)
+    except queue.Empty:
+        raise messaging.MessagingTimeout() from None
+    if error is not None:
+        raise error
+    return answer
 
 
 def _stored(timeout: float):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the configuration of a process and starts its logging."""
 
+import traceback
+
+from oslo_config import cfg
 from oslo_log import log
 from oslo_utils import importutils
 
@@ -17,11 +20,29 @@ def parse_args(argv: list[str], default_config_files: list | None = None,
 
     :param argv: as ``sys.argv``, with the name of the command first
     :param default_config_files: instead of looking in the usual places
+    :raises oslo_config.cfg.Error: an option or a file is wrong
     """
     if not getattr(conf, 'default_log_levels', None):
         log.register_options(conf)
-    conf(argv[1:], project=PROJECT, version=version.release_string(),
-         default_config_files=default_config_files)
+    try:
+        conf(argv[1:], project=PROJECT, version=version.release_string(),
+             default_config_files=default_config_files)
+    except UnicodeDecodeError as error:
+        # oslo.config lets these two pass, and they name no file.
+        raise cfg.ConfigFileParseError(
+            _file_being_read(error), 'no UTF-8 text, byte %d is 0x%02x' % (
+                error.start, error.object[error.start])) from None
+    except OSError as error:
+        raise cfg.ConfigFileParseError(
+            error.filename, error.strerror) from None
+
+
+def _file_being_read(error: Exception) -> str:
+    for frame, _line in traceback.walk_tb(error.__traceback__):
+        parser = frame.f_locals.get('self')
+        if isinstance(parser, cfg.ConfigParser):
+            return parser.filename
+    return 'a configuration file'
 
 
 def setup_logging(conf=CONF) -> None:

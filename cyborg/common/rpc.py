@@ -80,6 +80,12 @@ def init(conf=CONF, allowed_remote_exmods: tuple[str, ...] = ()) -> None:
             messaging.DriverLoadFailure) as error:
         raise exception.TransportInvalid(
             host=conf.host, reason=exception.plain_text(error)) from error
+    except ValueError:
+        # Its text repeats what stands in the place of the port, which is a
+        # part of the password when that holds a slash.
+        raise exception.TransportInvalid(
+            host=conf.host, reason='its host and port cannot be told '
+            'apart') from None
 
 
 def cleanup() -> None:

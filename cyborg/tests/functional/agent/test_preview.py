@@ -10,6 +10,9 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
+import time
+from unittest import mock
 
 from cyborg.cmd import pci
 from cyborg.tests import base
@@ -30,13 +33,13 @@ class PreviewTest(base.TestCase):
         self.cloud.plug(ONE, TWO)
         self.cloud.start_agent()
 
-    def preview(self):
+    def preview(self, *arguments):
         """Exit status and the findings as (kind, subject) -> detail."""
         for group, options in self.cloud.options.items():
             self.conf.set(None if group == 'DEFAULT' else group, **options)
         out = io.StringIO()
         status = pci.main(
-            ['cyborg-pci', 'check', '--persisted', '-f', 'json',
+            ['cyborg-pci', 'check', '--persisted', '-f', 'json', *arguments,
              '--config-file', self.empty], stdout=out, stderr=io.StringIO())
         return status, {(row['kind'], row['subject']): row['detail']
                         for row in json.loads(out.getvalue())}
@@ -131,6 +134,32 @@ class PreviewTest(base.TestCase):
         status, found = self.preview()
         self.assertEqual(2, status)
         self.assertIn('caps conductors at 1.0', found['unknown', 'conductor'])
+
+    def test_a_conductor_that_is_too_slow(self):
+        """Stopped, hung, or killed while it answers."""
+        self.cloud.conductor.before('object_class_action_versions',
+                                    lambda: time.sleep(2))
+        status, found = self.preview('--timeout', '0.5')
+        self.assertEqual(2, status)
+        self.assertIn('no conductor answered on topic cyborg-conductor',
+                      found['unknown', 'conductor'])
+
+    def test_a_broker_that_is_never_reached(self):
+        """oslo.messaging goes on trying for ever; the command does not."""
+        never = threading.Event()
+        self.addCleanup(never.set)
+        with mock.patch.object(pci.pci_check.rpc, 'init', new=never.wait):
+            findings = pci.pci_check.persisted(timeout=0.1)
+        self.assertEqual([('unknown', 'conductor')],
+                         [(f.kind, f.subject) for f in findings])
+
+    def test_an_error_that_is_not_ours(self):
+        """The library of the broker raises its own."""
+        with mock.patch.object(pci.pci_check.rpc, 'init',
+                               side_effect=ValueError('403 refused')):
+            finding, = pci.pci_check.persisted(timeout=1)
+        self.assertEqual('unknown', finding.kind)
+        self.assertIn('cannot be read: 403 refused', finding.detail)
 
     def test_a_wrong_configuration_asks_nobody(self):
         self.cloud.configure('pci', device_spec=['oops'])

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import errno
 import io
 import json
 import os
 import re
 import shutil
+import sys
+from unittest import mock
 
 from cyborg.cmd import pci
 from cyborg.cmd import pci_rows
+from cyborg.common import rpc
 from cyborg.pci import simulate
 from cyborg.tests import base
 from cyborg.tests.fixtures import sysfs as sysfs_fixture
@@ -319,6 +323,54 @@ class CheckTest(CommandTestCase):
         self.assertIn('warning pci_driver not in [agent] enabled_drivers '
                       '(fake_driver): the agent would offer none', lines[0])
 
+    def test_a_driver_that_is_not_enabled_refuses_nothing(self):
+        """The agent starts: nobody reads [pci]."""
+        fake = ['[agent]', 'enabled_drivers = fake_driver']
+        for rule, more, text in (
+                ('oops', [], 'warning [pci] device_spec entry 1, oops: at'),
+                ('{}', [], 'warning pci_driver Device 0000:45:00.0 of host'),
+                ('{"managed": true}', ['[upgrade_levels]', 'conductor = 1.0'],
+                 'warning [upgrade_levels] conductor [pci] device_spec of')):
+            self.write(rule, more=fake + more)
+            status, lines, _err = self.check()
+            self.assertEqual((0, {'warning'}), (
+                status, {line.split()[0] for line in lines}), lines)
+            self.assertIn(text, '\n'.join(lines))
+
+    def test_what_stops_an_agent_besides_its_drivers(self):
+        """Everything that the agent itself refuses (its words)."""
+        good = '{"vendor_id": "10de"}'
+        for lines, text in (
+                (['[upgrade_levels]', 'conductor = newest'],
+                 'reason [upgrade_levels] conductor [upgrade_levels] '
+                 'conductor = newest is neither'),
+                (['[DEFAULT]', 'periodic_interval = x'],
+                 'reason configuration Value for option periodic_interval'),
+                (['[placement]', 'connect_retries = x'],
+                 'reason configuration Value for option connect-retries')):
+            self.write(good, more=lines)
+            status, found, err = self.check()
+            self.assertEqual(1, status, found)
+            self.assertEqual(
+                1, len([line for line in found if line.startswith(text)]),
+                found)
+            self.assertEqual(1, len(found), found)
+            self.assertIn('would refuse', err)
+
+    def test_a_transport_that_cannot_work(self):
+        self.write('{"vendor_id": "10de"}')
+        for url, reason in (
+                ('nope://', 'Failed to load transport driver "nope"'),
+                ('rabbit://u:pass/word@h:5672/', 'its host and port cannot')):
+            self.conf.set(transport_url=url)
+            status, found, _err = self.check()
+            self.assertEqual((1, 1), (status, len(found)), found)
+            self.assertIn('reason [DEFAULT] transport_url [DEFAULT] '
+                          'transport_url of host compute-1 cannot be used: '
+                          + reason, found[0])
+            self.assertNotIn('pass', found[0])
+            self.assertFalse(rpc.initialized())
+
     def test_could_not_tell(self):
         self.write('{}')
         shutil.rmtree(self.sysfs)
@@ -343,6 +395,59 @@ class CheckTest(CommandTestCase):
         status, lines, err = self.check()
         self.assertEqual((1, []), (status, lines))
         self.assertIn("Unexpected boolean value 'maybe'", err)
+
+    def test_a_file_that_is_no_text(self):
+        """And a directory in its place; the agent says the same."""
+        self.write('{}')
+        with open(self.path, 'ab') as stream:
+            stream.write(b'# \xff\n')
+        status, lines, err = self.check()
+        self.assertEqual((1, []), (status, lines))
+        self.assertIn('Failed to parse %s: no UTF-8 text, byte ' % self.path,
+                      err)
+        self.path = self.temp_dir()
+        self.assertIn('Failed to parse %s: Is a directory' % self.path,
+                      self.check()[2])
+
+    def test_a_directory_that_may_not_be_looked_into(self):
+        """oslo.config takes it for an empty one."""
+        self.write('{"vendor_id": "10de"}')
+        with mock.patch.object(os, 'access', return_value=False):
+            self.assertEqual(0, self.check()[0])
+            folder = self.temp_dir()
+            status, _lines, err = self.check('--config-dir', folder)
+        self.assertEqual(2, status)
+        self.assertIn('could not tell', err)
+        self.assertIn('Failed to open some config files: ' + folder, err)
+
+    def test_what_goes_wrong_otherwise_is_no_verdict(self):
+        """1 would say that the agent refuses."""
+        self.write('{}')
+        with mock.patch.object(pci.pci_check, 'local',
+                               side_effect=ValueError('surprise')):
+            status, lines, err = self.check()
+        self.assertEqual((2, []), (status, lines))
+        self.assertIn('could not tell', err)
+        self.assertIn('surprise', err)
+
+    def test_a_full_disk(self):
+        self.write('oops')
+        full, err = Terminal(), Terminal()
+        with mock.patch.object(full, 'write', side_effect=OSError(
+                errno.ENOSPC, os.strerror(errno.ENOSPC))):
+            self.assertEqual(2, pci.main(
+                ['cyborg-pci', 'check', '--config-file', self.path],
+                stdout=full, stderr=err))
+        self.assertNotIn('would refuse', err.getvalue())
+
+    def test_times_that_make_no_sense(self):
+        self.write('{}')
+        for text in ('0', '-1', 'nan', 'inf', '1e9', 'soon'):
+            with mock.patch.object(sys, 'stderr', new=Terminal()):
+                error = self.assertRaises(
+                    SystemExit, self.check, '--persisted',
+                    '--timeout=' + text)
+            self.assertEqual(2, error.code)
 
     def test_nothing_is_written(self):
         """B18"""

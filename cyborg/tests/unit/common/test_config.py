@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+from oslo_config import cfg
+
 from cyborg import version
 from cyborg.common import config
 from cyborg.common import paths
@@ -20,6 +22,26 @@ class ParseTest(base.TestCase):
             file.write('[api]\nport = 7777\n')
         config.parse_args(['cyborg-x', '--config-file', path])
         self.assertEqual(7777, CONF.api.port)
+
+    def test_a_file_that_is_no_text_is_named(self):
+        folder = self.temp_dir()
+        path = os.path.join(folder, 'cyborg.conf')
+        with open(path, 'wb') as file:
+            file.write(b'[api]\n# caf\xe9\n')
+        for argument in ('--config-file=' + path, '--config-dir=' + folder):
+            error = self.assertRaises(
+                cfg.ConfigFileParseError, config.parse_args,
+                ['cyborg-x', argument])
+            self.assertEqual('Failed to parse %s: no UTF-8 text, byte 11 is '
+                             '0xe9' % path, str(error))
+
+    def test_a_directory_in_the_place_of_a_file(self):
+        folder = self.temp_dir()
+        error = self.assertRaises(
+            cfg.ConfigFileParseError, config.parse_args,
+            ['cyborg-x', '--config-file', folder])
+        self.assertEqual('Failed to parse %s: Is a directory' % folder,
+                         str(error))
 
     def test_service_tokens_need_a_service_role(self):
         config.set_api_defaults()
