@@ -138,6 +138,13 @@ class InvalidParameterValue(Invalid):
     _msg_fmt = _('%(err)s')
 
 
+class TextNotStorable(InvalidParameterValue):
+    # Which text it was, the database does not tell.
+    _msg_fmt = _('A text holds a character that the database cannot store '
+                 'or compare. Leave out emoji and other characters beyond '
+                 'U+FFFF.')
+
+
 class MissingParameterValue(InvalidParameterValue):
     _msg_fmt = _('A required value is missing: %(err)s')
 

@@ -24,9 +24,11 @@ from oslo_db import api as oslo_db_api
 from oslo_db import exception as db_exc
 from oslo_db import options as db_options
 from oslo_db.sqlalchemy import enginefacade
+from oslo_db.sqlalchemy import exc_filters
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from cyborg.common import exception
 from cyborg.common import paths
 from cyborg.conf import CONF
 
@@ -64,6 +66,16 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
         if _writing.get():
             connection.exec_driver_sql('ROLLBACK')
             connection.exec_driver_sql('BEGIN IMMEDIATE')
+
+
+# Errors of MariaDB about a value with characters that a column's encoding
+# lacks, and about comparisons with one, of two, three or more operands.
+# Tables are in its utf8mb3, as since the first release.
+@exc_filters.filters('mysql', sa.exc.DBAPIError, r'^\(\S+\) \(1366,')
+@exc_filters.filters('mysql', sa.exc.OperationalError,
+                     r'^\(\S+\) \((1267|1270|1271),')
+def _refuse_text(error, match, engine_name, is_disconnect):
+    raise exception.TextNotStorable() from error
 
 
 def new_manager(connection: str | None = None):

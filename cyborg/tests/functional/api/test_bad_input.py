@@ -279,6 +279,40 @@ class TestNames(BadInputTestCase):
                 'device_profile_name': name}), str(name)[:50])
 
 
+class TestBeyondTheBasicPlane(BadInputTestCase):
+    """MariaDB's tables have no place for such characters."""
+
+    database = 'mariadb'
+    text = '\U0001f600'
+
+    def test_bodies(self):
+        for path, body in (
+                ('device_profiles', [{
+                    'name': 'p', 'description': self.text,
+                    'groups': [{'resources:FPGA': '1'}]}]),
+                ('accelerator_requests', {'device_profile_name': self.text}),
+                ('attributes', {'deployable_id': self.target.deployable.id,
+                                'key': self.text, 'value': 'x'}),
+                ('attributes', {'deployable_id': self.target.deployable.id,
+                                'key': 'x', 'value': self.text})):
+            self.check(self.admin.post('/v2/' + path, body), (path, body))
+        self.check(self.patch({self.text: self.binding(self.target)}), 'arq')
+
+    def test_names(self):
+        name = '%F0%9F%98%80'
+        for path in ('device_profiles/', 'device_profiles?name=',
+                     'device_profiles?name=dp,', 'devices/',
+                     'devices?hostname=', 'devices?vendor=',
+                     'attributes?key=',
+                     'deployables?filters.field=name&filters.value='):
+            self.check(self.admin.get('/v2/%s%s' % (path, name)), path)
+        for path in ('devices/%s/disable', 'devices/%s/enable'):
+            self.check(self.admin.post('/v2/' + path % name), path)
+        for path in ('device_profiles/', 'accelerator_requests?arqs=',
+                     'attributes/'):
+            self.check(self.admin.delete('/v2/%s%s' % (path, name)), path)
+
+
 class TestForeign(BadInputTestCase):
     """B57: what belongs to another project is not there."""
 

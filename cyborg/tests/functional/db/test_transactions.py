@@ -5,8 +5,10 @@ import threading
 
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
+import testtools
 
 from cyborg.common import context
+from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db.sqlalchemy import models
 from cyborg.tests.fixtures import rows
@@ -75,6 +77,26 @@ class TestTransaction(base.DatabaseTestCase):
             thread.join()
         self.assertEqual([], failures)
         self.assertEqual('20', rows.read(profile).name)
+
+
+class TestMariaDBEncoding(base.DatabaseTestCase):
+    """Its tables cannot hold all of Unicode; 2026.2 answered 500."""
+
+    scenarios = [('mariadb', {'database': 'mariadb'})]
+
+    def test_what_cannot_be_stored_or_compared_is_refused(self):
+        profile = rows.profile(name='p')
+        name = models.DeviceProfile.name
+        for statement in (
+                sa.update(models.DeviceProfile).values(description='\U0001f600'),
+                sa.select(name).where(name == '\U0001f600'),
+                sa.select(name).where(name.in_(['p', '\U0001f600'])),
+                sa.select(name).where(name.in_(['p', 'q', '\U0001f600']))):
+            with testtools.ExpectedException(exception.TextNotStorable):
+                with api.writer(self.context) as session:
+                    session.execute(statement)
+        self.assertEqual([], [r for r in self.logs.records if r.exc_info])
+        self.assertIsNone(rows.read(profile).description)
 
 
 class TestSqliteWriter(base.DatabaseTestCase):

@@ -53,6 +53,9 @@ TEXTS = {
         {'uuid': 'A', 'host': 'c1', 'rp_uuid': 'RP', 'actual_host': 'c2'},
         'Accelerator request A asks for host c1, but resource provider RP '
         'belongs to host c2. Give the provider of a device of that host.'),
+    'TextNotStorable': (
+        {}, 'A text holds a character that the database cannot store or '
+        'compare. Leave out emoji and other characters beyond U+FFFF.'),
     'PlacementResourceProviderNotFound': (
         {'resource_provider': 'c1'},
         'Placement has no resource provider c1. On a compute host the name '
