@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import os
+import pathlib
 
+from oslo_policy import opts
+from oslo_upgradecheck import common_checks
 from oslo_upgradecheck import upgradecheck
+import testtools
 
 from cyborg.cmd import status
+from cyborg.conf import default
 from cyborg.tests import base
 from cyborg.tests.fixtures import sysfs as sysfs_fixture
 
 Code = upgradecheck.Code
+POLICY = pathlib.Path(default.PACKAGE_PARENT) / 'etc/cyborg/policy.yaml'
 
 
 class PciChecksTest(base.TestCase):
@@ -117,3 +123,14 @@ class PciChecksTest(base.TestCase):
         self.load()
         self.assertCheck(Code.SUCCESS, 'No [database] connection',
                          status.check_device_state)
+
+
+class PolicyFileTest(base.TestCase):
+
+    @testtools.skipUnless(POLICY.is_file(), 'only in a clone')
+    def test_the_shipped_file_is_yaml(self):
+        """BASE-1: an upgrade is not held up by what we install"""
+        opts.set_defaults(status.CONF)
+        self.conf.set(group='oslo_policy', policy_file=str(POLICY))
+        result = common_checks.check_policy_json(None, status.CONF)
+        self.assertEqual(Code.SUCCESS, result.code, result.details)
