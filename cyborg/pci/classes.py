@@ -91,6 +91,7 @@ _BASE_NAMES = {
     0x12: 'Processing accelerators',
     0x13: 'Non-Essential Instrumentation',
     0x40: 'Coprocessor',
+    0xff: 'Unassigned class',
 }
 
 

@@ -29,4 +29,5 @@ class ClassesTest(base.TestCase):
                          classes.name(0x010802))
         self.assertEqual('3D controller', classes.name(0x030200))
         self.assertEqual('Mass storage controller', classes.name(0x01ab00))
-        self.assertEqual('Class ffff', classes.name(0xffff00))
+        self.assertEqual('Unassigned class', classes.name(0xffff00))
+        self.assertEqual('Class aabb', classes.name(0xaabb00))
