@@ -204,21 +204,6 @@ class PciApp(app.App):
     def read_configuration(self) -> None:
         """:raises cfg.Error: a file is missing, unreadable, or no config."""
         config.parse_args([NAME, *self._arguments])
-        # oslo.config finds nothing in a directory that it may not look
-        # into, and says nothing; the agent's own user may.
-        closed = [path for path in _directories(CONF)
-                  if os.path.isdir(path)
-                  and not os.access(path, os.R_OK | os.X_OK)]
-        if closed:
-            raise cfg.ConfigFilesPermissionDeniedError(closed)
-
-
-def _directories(conf: cfg.ConfigOpts) -> list[str]:
-    """Where configuration files are looked for, besides those given."""
-    found = list(conf.config_dir or ())
-    if not conf.config_file:
-        found.append('/etc/%s' % config.PROJECT)
-    return found
 
 
 def _seconds(text: str) -> float:

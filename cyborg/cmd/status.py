@@ -29,6 +29,16 @@ Code = upgradecheck.Code
 Result = upgradecheck.Result
 
 
+def check_files() -> Result:
+    """Files that the user of this command may not read were not checked."""
+    try:
+        config.check_directories(CONF)
+    except cfg.Error as error:
+        return Result(Code.FAILURE, '%s. Run this as the user of the '
+                      'services.' % error)
+    return Result(Code.SUCCESS)
+
+
 def check_device_state() -> Result:
     """Rows without ``device_state``, as 2026.2 counts them."""
     if not _has_database():
@@ -118,6 +128,7 @@ class Checks(upgradecheck.UpgradeCommands):
 
     _upgrade_checks = tuple(
         (name, lambda self, check=check: check()) for name, check in (
+            ('Configuration files', check_files),
             ('Device state backfill', check_device_state),
             ('PCI option name', check_option_name),
             ('PCI options', check_pci_options),
@@ -131,8 +142,15 @@ class Checks(upgradecheck.UpgradeCommands):
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    return upgradecheck.main(CONF, config.PROJECT, Checks(),
-                             argv=sys.argv[1:] if argv is None else argv[1:])
+    try:
+        with config.file_named():
+            return upgradecheck.main(
+                CONF, config.PROJECT, Checks(),
+                argv=sys.argv[1:] if argv is None else argv[1:])
+    except cfg.Error as error:
+        # The status of a traceback, 1, would stand for a warning.
+        print('cyborg-status: %s' % error, file=sys.stderr)
+        return 255
 
 
 if __name__ == '__main__':

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the configuration of a process and starts its logging."""
 
+from collections.abc import Iterator
+import contextlib
+import os
 import traceback
 
 from oslo_config import cfg
@@ -24,17 +27,44 @@ def parse_args(argv: list[str], default_config_files: list | None = None,
     """
     if not getattr(conf, 'default_log_levels', None):
         log.register_options(conf)
-    try:
+    with file_named():
         conf(argv[1:], project=PROJECT, version=version.release_string(),
              default_config_files=default_config_files)
+    check_directories(conf)
+
+
+@contextlib.contextmanager
+def file_named() -> Iterator[None]:
+    """Name the file that oslo.config cannot read; it lets these errors pass.
+
+    :raises cfg.ConfigFileParseError: in place of them.
+    """
+    try:
+        yield
     except UnicodeDecodeError as error:
-        # oslo.config lets these two pass, and they name no file.
         raise cfg.ConfigFileParseError(
             _file_being_read(error), 'no UTF-8 text, byte %d is 0x%02x' % (
                 error.start, error.object[error.start])) from None
     except OSError as error:
         raise cfg.ConfigFileParseError(
             error.filename, error.strerror) from None
+
+
+def check_directories(conf=CONF) -> None:
+    """Refuse to go on without files that may be there.
+
+    oslo.config takes a directory that this user may not look into for an
+    empty one.
+
+    :raises cfg.ConfigFilesPermissionDeniedError: there is such a directory.
+    """
+    places = list(conf.config_dir or ())
+    if not conf.config_file:
+        places.append('/etc/%s' % PROJECT)
+    closed = [path for path in places if os.path.isdir(path)
+              and not os.access(path, os.R_OK | os.X_OK)]
+    if closed:
+        raise cfg.ConfigFilesPermissionDeniedError(closed)
 
 
 def _file_being_read(error: Exception) -> str:

@@ -49,11 +49,25 @@ class TestCommand(base.DatabaseTestCase):
         self.assertIn('The devices table cannot be read', text)
         self.assertIn('Run: cyborg-dbsync upgrade', text)
 
+    def test_files_that_cannot_be_read(self):
+        """No verdict: 1 would stand for a warning."""
+        for path, reason in (
+                ('/nowhere.conf', 'Failed to find some config files: '
+                 '/nowhere.conf'),
+                (self.temp_dir(), 'Is a directory')):
+            done = subprocess.run(
+                [sys.executable, '-W', 'ignore', '-m', 'cyborg.cmd.status',
+                 '--config-file', path, 'upgrade', 'check'],
+                capture_output=True, text=True, timeout=60)
+            self.assertEqual((255, ''), (done.returncode, done.stdout))
+            self.assertIn(reason, done.stderr)
+            self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
+
     def test_every_check_is_listed(self):
         code, text = self.run_status('[pci]', 'passthrough_whitelist = oops')
         self.assertEqual(2, code)
         for name in ('Policy File JSON to YAML Migration',
-                     'Device state backfill', 'PCI option name',
+                     'Configuration files', 'Device state backfill', 'PCI option name',
                      'PCI options', 'SSD driver', 'Unsafe PCI devices'):
             self.assertIn('Check: %s' % name, text)
         self.assertIn('entry 1, oops: at $: not JSON', text)

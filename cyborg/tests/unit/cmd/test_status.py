@@ -108,6 +108,19 @@ class PciChecksTest(base.TestCase):
         self.assertCheck(Code.SUCCESS, 'not enabled',
                          status.check_pci_devices)
 
+    def test_a_directory_that_may_not_be_looked_into(self):
+        """oslo.config takes it for an empty one."""
+        self.load()
+        self.assertCheck(Code.SUCCESS, '', status.check_files)
+        folder = self.temp_dir()
+        status.CONF(['--config-dir', folder], project='cyborg',
+                    default_config_files=[])
+        with mock.patch.object(os, 'access', return_value=False):
+            self.assertCheck(
+                Code.FAILURE, 'Failed to open some config files: %s. Run '
+                'this as the user of the services.' % folder,
+                status.check_files)
+
     def test_wrong_options_are_told_once(self):
         self.load('device_spec = oops')
         self.assertCheck(Code.SUCCESS, 'Not looked at',
