@@ -236,6 +236,16 @@ class RuleTest(base.TestCase):
         rule, = load_one('{"address": "0000:0a:00.1"}')
         self.assertEqual(wanted, rule.address.exact)
 
+    def test_expressions_name_one_function_only_as_linux_writes_it(self):
+        """2026.2: else they don't speak for the VFs of a PF."""
+        for domain, bus, exact in (
+                ('0000', '0a', True), ('0000', '0A', False),
+                ('00000000', '0a', False), ('0000', '0a$', False)):
+            rule, = load_one(
+                '{"address": {"domain": "%s", "bus": "%s", "slot": "00", '
+                '"function": "1"}}' % (domain, bus))
+            self.assertEqual(exact, rule.address.exact is not None, bus)
+
     def test_a_list_numbers_its_rules(self):
         rules = device_spec.load(
             ['{}', ' [{"vendor_id": "10de"},\n {"vendor_id": "8086"}] ']).rules

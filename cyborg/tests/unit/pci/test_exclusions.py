@@ -23,7 +23,8 @@ class ExcludeListTest(base.TestCase):
         error = self.assertRaises(
             exclusions.InvalidExcludeList, exclusions.load,
             ['0000:3b:00.*', '0000:3b:00.0', '3b:00.0', '0000:3b:00.8', '',
-             '{"address": "0000:3b:00.0"}', '100000000:00:00.0'])
+             '{"address": "0000:3b:00.0"}', '100000000:00:00.0',
+             '0:3b:00.0', '0000:3b:0.0'])
         self.assertEqual(
             ['entry 1, "0000:3b:00.*": patterns are not allowed here, write '
              'one complete address',
@@ -35,7 +36,11 @@ class ExcludeListTest(base.TestCase):
              'entry 6, "{"address": "0000:3b:00.0"}": write all four parts, '
              'domain:bus:slot.function, for example 0000:3b:00.0',
              'entry 7, "100000000:00:00.0": the parts have 4 to 8, 2, 2 and '
-             '1 digits, for example 0000:3b:00.0'],
+             '1 digits, for example 0000:3b:00.0',
+             'entry 8, "0:3b:00.0": the parts have 4 to 8, 2, 2 and 1 '
+             'digits, for example 0000:3b:00.0',
+             'entry 9, "0000:3b:0.0": the parts have 4 to 8, 2, 2 and 1 '
+             'digits, for example 0000:3b:00.0'],
             str(error).split('\n'))
 
     def test_an_entry_cannot_pass_for_another_message(self):

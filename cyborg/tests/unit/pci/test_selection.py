@@ -68,6 +68,13 @@ class OutcomeTest(base.TestCase):
             nvme, ['{}'], ['0000:3b:00.0'])[0])
         self.assertEqual('not-selected', self.outcome(nvme, [])[0])
 
+    def test_the_class_counts_whatever_the_driver(self):
+        """DSC-4: a guest that had it by VFIO left its data there, too."""
+        for facts in ({'driver': 'vfio-pci', 'vfio': True},
+                      {'driver': None}, {'physfn': '0000:3b:00.7'}):
+            self.assertEqual('class-refused', self.outcome(
+                [device(code=NVME, **facts)], ['{"managed": false}'])[0])
+
     def test_workaround_lifts_the_class_check_and_nothing_else(self):
         """DSC-5, DSC-7"""
         nvme = [device(code=NVME)]
