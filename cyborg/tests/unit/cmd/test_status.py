@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+from unittest import mock
 
 from oslo_policy import opts
 from oslo_upgradecheck import common_checks
