@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the API does with accelerator requests beyond reading them."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 import logging
 
 import oslo_messaging
@@ -65,14 +65,31 @@ def _take_back(context, conductor, uuids: list[str]) -> None:
                      'reason': exception.plain_text(error)})
 
 
-def check_deletable(context, uuids: Iterable[str],
-                    by_service: bool) -> None:
-    """Look at all of the requests before the first is deleted.
+def delete(context, conductor, uuids: Sequence[str],
+           by_service: bool) -> None:
+    """Delete all of the requests, or none.
 
+    :param by_service: the caller may take what belongs to an instance.
     :raises exception.ResourceNotFound: one is not there, or not visible.
     :raises exception.ARQBoundToInstance: one belongs to an instance, and the
         caller is no service.
+    :raises exception.ARQBadState: one holds a handle that no instance has.
     """
+    _check_deletable(context, uuids, by_service)
+    if by_service:
+        conductor.arq_delete_by_uuid(context, ','.join(uuids))
+    elif not objects.ExtARQ.delete_without_instance(context, uuids):
+        # One was bound or deleted since, or is damaged. A conductor would
+        # unbind it: a device that a guest uses would be given to another.
+        states = {arq.state for arq in _check_deletable(
+            context, uuids, by_service)}
+        raise exception.ARQBadState(
+            uuid=', '.join(uuids), state=', '.join(sorted(states)),
+            expected='Initial, Unbound, BindFailed')
+
+
+def _check_deletable(context, uuids, by_service: bool) -> list:
+    """Look at all of the requests before the first is deleted."""
     found = {request.arq.uuid: request.arq
              for request in objects.ExtARQ.list(context, uuids=uuids)}
     for uuid in uuids:
@@ -80,6 +97,7 @@ def check_deletable(context, uuids: Iterable[str],
         if found[uuid].instance_uuid and not by_service:
             raise exception.ARQBoundToInstance(
                 arq=uuid, instance=found[uuid].instance_uuid)
+    return list(found.values())
 
 
 def _check_found(found, uuid: str) -> None:

@@ -151,6 +151,33 @@ def delete(context, uuid: str) -> None:
             expected='Initial, Unbound, BindFailed')
 
 
+class _Changed(Exception):
+    """Rolls a transaction back."""
+
+
+@api.retry_on_deadlock
+def delete_without_instance(context, uuids: Iterable[str]) -> bool:
+    """Remove ARQs that the caller may see, if none belongs to an instance.
+
+    :returns: False when one belongs to an instance, holds a handle or is not
+        there (any more); nothing was removed then.
+    """
+    arq, uuids = models.ExtARQ, set(uuids)
+    try:
+        with api.writer(context) as session:
+            removed = session.execute(
+                sa.delete(arq).where(
+                    query.contains(arq.uuid, uuids), visible(context),
+                    arq.instance_uuid.is_(None),
+                    arq.attach_handle_id.is_(None))
+                .execution_options(synchronize_session=False)).rowcount
+            if removed != len(uuids):
+                raise _Changed()
+    except _Changed:
+        return False
+    return True
+
+
 def instances_without_project(context) -> dict[str | None, int]:
     """How many ARQs have no project, by the instance they are bound to.
 

@@ -93,6 +93,13 @@ class _ExtARQ(base.PersistentObject):
         return [cls._from_db_object(context, cls(context), row)
                 for row in rows]
 
+    @classmethod
+    @base.local_only
+    def delete_without_instance(cls, context, uuids: Iterable[str]) -> bool:
+        """See ``cyborg.db.arqs.delete_without_instance``."""
+        from cyborg.db import arqs
+        return arqs.delete_without_instance(context, uuids)
+
     @base.local_only
     def create(self, device_profile_id: int | None = None) -> None:
         """Store a new request in state Initial; a missing uuid is made up.

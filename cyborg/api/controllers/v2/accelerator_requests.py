@@ -69,10 +69,8 @@ class AcceleratorRequests(base.ResourceController):
                 services.context(), schemas.canonical_uuid(instance))
             return
         uuids = schema.parse_uuids(arqs)
-        requests.check_deletable(services.context(), uuids,
-                                 services.has_service_token())
-        services.get().conductor.arq_delete_by_uuid(services.context(),
-                                                    ','.join(uuids))
+        requests.delete(services.context(), services.get().conductor, uuids,
+                        services.has_service_token())
 
     @expose.expose(expose.JSON, body=expose.JSON, status=202)
     def patch(self, patch_list):

@@ -7,6 +7,7 @@ of the recorded contract.
 
 import oslo_messaging
 from oslo_policy import opts as policy_opts
+import sqlalchemy as sa
 
 from cyborg.api import requests
 from cyborg.common import config
@@ -395,6 +396,59 @@ class TestCreation(base.ApiTestCase):
         self.assertEqual([], self.content()['extended_accelerator_requests'])
         self.assertEqual(3, len(requests.create(
             self.context, conductor, 'three')))
+
+
+class TestDeletion(base.ApiTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.profile()
+        self.target = self.device()
+        self.requests = [self.arqs()[0] for _ in range(2)]
+
+    def after_the_look(self, action):
+        """Run ``action`` when the next connection is given back.
+
+        Not through the API: its frameworks serve one request a thread.
+        """
+        waiting = [action]
+
+        @sa.event.listens_for(self.service.db.engine.pool, 'checkin')
+        def once(*arguments):
+            if waiting:
+                waiting.pop()()
+
+    def delete(self):
+        return self.member.delete(
+            '/v2/accelerator_requests?arqs=' + ','.join(self.requests))
+
+    def test_bound_between_the_look_and_the_deletion(self):
+        """A user without a service token never takes a guest's device."""
+        operations = self.binding(self.target)
+        self.after_the_look(lambda: self.service.conductor.arq_apply_patch(
+            self.context, {self.requests[1]: operations},
+            {self.requests[1]: {operation['path'][1:]: operation['value']
+                                for operation in operations}}))
+        self.assertFault(403, self.delete(), base.INSTANCE)
+        self.assertEqual(['Initial', 'Bound'], self.states(*self.requests))
+        self.assertTrue(rows.read(self.target.handles[0]).in_use)
+
+    def test_deleted_between_the_look_and_the_deletion(self):
+        self.after_the_look(lambda: self.service.conductor.arq_delete_by_uuid(
+            self.context, self.requests[1]))
+        self.assertFault(404, self.delete(), self.requests[1])
+        self.assertEqual(['Initial'], self.states(self.requests[0]))
+
+    def test_a_handle_that_no_instance_has(self):
+        self.bind(self.requests[0], self.target)
+        with self.service.db.engine.begin() as connection:
+            connection.exec_driver_sql(
+                'UPDATE extended_accelerator_requests '
+                'SET instance_uuid = NULL')
+        self.assertFault(409, self.delete(), self.requests[0])
+        self.assertEqual(204, self.nova.delete(
+            '/v2/accelerator_requests?arqs=' + self.requests[0]).status)
+        self.assertFalse(rows.read(self.target.handles[0]).in_use)
 
 
 class TestRest(base.ApiTestCase):
