@@ -344,7 +344,8 @@ def _code(answer) -> str:
 
 def _detail(answer) -> str:
     text = _error(answer).get('detail') or answer.text or ''
-    return ' '.join(text.split())
+    # Its sentences end with a dot, and so do ours.
+    return ' '.join(text.split()).rstrip('.')
 
 
 def _conflict(uuid, generation, answer):
