@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import threading
+import uuid
 
 from oslo_config import cfg
 from oslo_log import log as logging
@@ -114,9 +115,12 @@ def _show(running: service.Standalone, state: pathlib.Path) -> None:
     if CONF.demo:
         return
     _print(display.places(running.url, running.placement_url, str(state)))
+    device = demo.find(running.url)
     _print(display.usage(
         running.url.removesuffix(service.MOUNT),
-        'CUSTOM_PCI' if found.offered else 'FPGA'))
+        'CUSTOM_PCI' if found.offered else 'FPGA',
+        display.bind_body(CONF.host, device['rp_uuid'], str(uuid.uuid4()))
+        if device else None))
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -51,7 +51,7 @@ def run(url: str, host: str, out: TextIO) -> int:
     api = _Api(url, out)
     api.say('\n1. What was discovered')
     deployables = api.call('GET', '/v2/deployables')['deployables']
-    deployable = _choose(deployables)
+    deployable = choose(deployables)
     attributes = json.loads(deployable['attributes_list'])
     resource_class = next(pair['rc'] for pair in attributes if 'rc' in pair)
     api.say('  %d resources; taking %s (%s)' % (
@@ -85,13 +85,25 @@ def run(url: str, host: str, out: TextIO) -> int:
     return 0
 
 
-def _choose(deployables: list[dict]) -> dict:
-    """A VF if there is one: it is what guests mostly get."""
+def choose(deployables: list[dict]) -> dict:
+    """A VF if there is one: it is what guests mostly get.
+
+    :raises DemoFailed: no device is offered.
+    """
     usable = [d for d in deployables if d['rp_uuid']]
     if not usable:
         raise DemoFailed(method='GET', path='/v2/deployables', status=200,
                          text='no device is offered')
     return max(usable, key=lambda d: not d['name'].endswith('.0'))
+
+
+def find(url: str) -> dict | None:
+    """The deployable that a bind would be shown with, if there is one."""
+    answer = requests.get(url + '/v2/deployables', timeout=_SECONDS)
+    try:
+        return choose(answer.json()['deployables'])
+    except DemoFailed:
+        return None
 
 
 def _patch(api, arq, operation: str, values: dict) -> None:

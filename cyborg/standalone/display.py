@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import json
 
 FAKE_DRIVER = 'fake_driver'
 #: Columns of the table, by their headings in ``cyborg-pci list``.
@@ -37,13 +38,20 @@ def places(url: str, placement_url: str, state: str) -> Iterator[str]:
     yield 'State and log    %s' % state
 
 
-def usage(root: str, resource_class: str) -> Iterator[str]:
-    """:param root: base URL without the mount point."""
+def usage(root: str, resource_class: str, bind: str | None
+          ) -> Iterator[str]:
+    """:param root: base URL without the mount point.
+
+    :param bind: body of the request that binds, see :func:`bind_body`.
+    """
     yield 'To paste into another terminal (needs python-openstackclient):'
     yield ''
-    for line in commands(root, resource_class):
+    for line in commands(root, resource_class, bind):
         yield '  ' + line
     yield ''
+    if bind:
+        yield ('The bind is a request as Nova sends it, since the client '
+               'looks up instances in Nova.')
     yield 'Ctrl-C ends it; the next start finds the same state.'
 
 
@@ -59,18 +67,38 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]
         ).rstrip()
 
 
-def commands(root: str, resource_class: str) -> list[str]:
-    """Lines for the stock client that work as they stand, in this order."""
+def bind_body(host: str, provider: str, instance: str) -> str:
+    """What is done to a request, as JSON, to bind it.
+
+    :param provider: UUID of the device's resource provider.
+    :param instance: UUID, of any instance.
+    """
+    return json.dumps([
+        {'op': 'add', 'path': '/' + name, 'value': value}
+        for name, value in (('hostname', host), ('device_rp_uuid', provider),
+                            ('instance_uuid', instance))])
+
+
+def commands(root: str, resource_class: str, bind: str | None) -> list[str]:
+    """Lines that work as they stand, in this order, with a stock client."""
     client = ('openstack --os-auth-type none --os-endpoint %s accelerator '
               % root)
     request = '$(%s)' % (client + 'arq list -f value -c uuid | head -n 1')
+    binding = [
+        'curl -i --fail-with-body -X PATCH '
+        '%s/accelerator/v2/accelerator_requests '
+        "-H 'Content-Type: application/json' -d '{\"'%s'\": %s}'"
+        % (root, request, bind),
+        client + 'arq show ' + request,
+        client + 'arq unbind ' + request,
+    ] if bind else []
     return [
         client + 'device list',
         client + 'device profile create mine --group resources:%s=1'
         % resource_class,
         client + 'arq create mine',
         client + 'arq list',
-        client + 'arq show ' + request,
+        *binding,
         client + 'arq delete ' + request,
         client + 'device profile delete mine',
     ]

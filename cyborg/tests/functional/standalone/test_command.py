@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -90,13 +91,18 @@ class TestStandalone(base.TestCase):
         self.assertNotIn('fake driver', output)
 
     def test_printed_lines_work_with_the_stock_client(self):
+        if not shutil.which('curl'):
+            self.skipTest('needs curl, which is not installed')
         output = self.serve('--simulate').output
-        lines = re.findall(r'^  (openstack .*)$', output, re.M)
-        self.assertEqual(7, len(lines))
+        lines = re.findall(r'^  ((?:openstack|curl) .*)$', output, re.M)
+        self.assertEqual(9, len(lines))
         answers = [self.shell(line) for line in lines]
         self.assertEqual(5, answers[0].count('| PCI'))
         self.assertIn('Initial', answers[2])
-        self.assertIn('mine', answers[4])
+        self.assertIn('mine', answers[3])
+        self.assertIn('Bound', answers[5])
+        self.assertIn("'bus': '21'", answers[5])
+        self.assertIn('Unbound', answers[6])
         self.assertEqual('', self.openstack('arq list -f value'))
 
     def test_restart_finds_its_state(self):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import json
+import re
+import shlex
+
 from cyborg.cmd import pci_rows
 from cyborg.standalone import display
 from cyborg.tests import base
@@ -38,7 +42,18 @@ class TestDisplay(base.TestCase):
         self.assertNotIn('fake driver', text)
 
     def test_every_command_is_complete(self):
-        for line in display.commands('http://127.0.0.1:1', 'FPGA'):
+        for line in display.commands('http://127.0.0.1:1', 'FPGA', None):
             self.assertTrue(line.startswith(
                 'openstack --os-auth-type none --os-endpoint '
                 'http://127.0.0.1:1 accelerator '), line)
+
+    def test_bind_is_one_word_of_json_to_a_shell(self):
+        line, = (line for line in display.commands(
+            'http://127.0.0.1:1', 'FPGA', display.bind_body('h', 'p', 'i'))
+            if line.startswith('curl '))
+        body = shlex.split(re.sub(r'\$\(.*?\)', 'ARQ', line))[-1]
+        self.assertEqual({'ARQ': [
+            {'op': 'add', 'path': '/hostname', 'value': 'h'},
+            {'op': 'add', 'path': '/device_rp_uuid', 'value': 'p'},
+            {'op': 'add', 'path': '/instance_uuid', 'value': 'i'}]},
+            json.loads(body))
