@@ -131,6 +131,9 @@ def _drivers() -> Iterator[Finding]:
 
 def _devices() -> Iterator[Finding]:
     config = survey.configuration(CONF)
+    for entry in survey.overridden_exclusions(CONF):
+        yield Finding('warning', entry, 'not excluded: [pci] exclude_list is '
+                      'given more than once, and only the last one counts')
     for note in config.spec.notes:
         yield Finding('warning', '[pci] device_spec', note)
     if not config.spec.rules:

@@ -69,15 +69,7 @@ def _has_database() -> bool:
 
 def check_option_name() -> Result:
     """``[pci] passthrough_whitelist`` goes away in 2027.2 (CFG-1)."""
-    # oslo.config merges old and new name; only apart from the real options
-    # can be seen which one a file uses.
-    conf = cfg.ConfigOpts()
-    conf.register_opt(cfg.MultiStrOpt(_OLD_NAME, default=[]), group='pci')
-    arguments = ['--config-file=%s' % path for path in CONF.config_file or ()]
-    arguments += ['--config-dir=%s' % path for path in CONF.config_dir or ()]
-    conf(arguments, project=config.PROJECT, default_config_files=[],
-         default_config_dirs=[])
-    count = len(conf.pci[_OLD_NAME])
+    count = len(config.values_given(CONF, 'pci', _OLD_NAME))
     if count:
         return Result(Code.WARNING, '%d entries stand under the name [pci] '
                       '%s, which 2027.2 no longer knows. Rename the option '

@@ -75,6 +75,22 @@ def _file_being_read(error: Exception) -> str:
     return 'a configuration file'
 
 
+def values_given(conf: cfg.ConfigOpts, group: str, name: str) -> list[str]:
+    """Every value that the files give an option of this very name.
+
+    oslo.config merges former names with the present one, and of a repeated
+    option that is no list of values it keeps the last; only apart from the
+    real options can be seen what the files say.
+    """
+    apart = cfg.ConfigOpts()
+    apart.register_opt(cfg.MultiStrOpt(name, default=[]), group=group)
+    arguments = ['--config-file=%s' % path for path in conf.config_file or ()]
+    arguments += ['--config-dir=%s' % path for path in conf.config_dir or ()]
+    apart(arguments, project=PROJECT, default_config_files=[],
+          default_config_dirs=[])
+    return list(apart[group][name])
+
+
 def setup_logging(conf=CONF) -> None:
     log.setup(conf, PROJECT)
 

@@ -52,7 +52,8 @@ in 2027.2.
         help="""
 Complete addresses of devices that are never offered, whatever
 ``device_spec`` says. It selects nothing by itself; excluding a physical
-function leaves its virtual functions as they are.
+function leaves its virtual functions as they are. Unlike ``device_spec`` it is
+given once: a later line replaces an earlier one.
 
 Valid: ``0000:3b:00.0``; ``0000:3b:00.0,0000:5e:00.1``; ``10000:e1:00.0`` (a
 device behind Intel VMD).

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 
+from cyborg.accelerator.drivers.pci.pci import driver
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.common import exception
 from cyborg.conf import CONF
@@ -68,6 +69,30 @@ class OptionNameTest(base.TestCase):
             self.assertRaises(
                 exception.ManagedModeUnsupported, survey.check_rpc_cap, CONF,
                 survey.configuration(CONF).spec)
+
+    def test_exclude_list_counts_once(self):
+        """In one file or several; the driver tells what it leaves out."""
+        first, second = '0000:3b:00.0', '0000:3c:00.0'
+        one = self.write('exclude_list = %s' % first,
+                         'exclude_list = %s' % second)
+        files = [self.write('exclude_list = %s' % first),
+                 self.write('exclude_list = %s' % second)]
+        for paths in ([one], files):
+            self.conf.load_files(*paths)
+            self.assertEqual(
+                {second}, {str(address) for address in
+                           survey.configuration(CONF).exclude})
+            self.assertEqual([first], survey.overridden_exclusions(CONF))
+            driver.PCIDriver().init_host()
+            self.assertLogged(
+                'WARNING', 'exclude_list of host compute-1 is given more '
+                'than once, and only the last one counts: %s is not excluded'
+                % first)
+            self.logs.clear()
+        for lines in (['exclude_list = %s,%s' % (first, second)], [],
+                      ['exclude_list = %s' % first] * 2):
+            self.conf.load_files(self.write(*lines))
+            self.assertEqual([], survey.overridden_exclusions(CONF))
 
     def validate(self, *lines, arguments=()):
         """oslo-config-validator's exit status and what it printed.

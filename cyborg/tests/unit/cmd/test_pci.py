@@ -300,6 +300,15 @@ class CheckTest(CommandTestCase):
                      'carries the default route'):
             self.assertIn(part, text)
 
+    def test_an_exclusion_that_a_later_line_takes_back(self):
+        self.write('{"vendor_id": "10de"}',
+                   exclude='0000:21:00.0, 0000:45:00.0',
+                   more=['exclude_list = 0000:45:00.0'])
+        self.assertEqual(
+            (0, ['warning 0000:21:00.0 not excluded: [pci] exclude_list is '
+                 'given more than once, and only the last one counts']),
+            self.check()[:2])
+
     def test_no_rule_at_all(self):
         """B01"""
         self.write()

@@ -59,6 +59,10 @@ class PCIDriver(driver.GenericDriver):
         if self._configuration is None:
             self._configuration = survey.configuration(CONF)
             spec = self._configuration.spec
+            for entry in survey.overridden_exclusions(CONF):
+                LOG.warning('[pci] exclude_list of host %s is given more '
+                            'than once, and only the last one counts: %s is '
+                            'not excluded', CONF.host, entry)
             for note in spec.notes:
                 LOG.warning('[pci] device_spec of host %s: %s',
                             CONF.host, note)

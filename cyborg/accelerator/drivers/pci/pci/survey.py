@@ -11,6 +11,7 @@ import dataclasses
 from oslo_config import cfg
 
 from cyborg.accelerator import exceptions
+from cyborg.common import config as files
 from cyborg.common import exception
 from cyborg.conductor import rpcapi
 from cyborg.pci import address as pci_address
@@ -118,6 +119,19 @@ def check_rpc_cap(conf: cfg.ConfigOpts,
         raise exception.ManagedModeUnsupported(
             host=conf.host, needed=_MANAGED_MODE_NEEDS,
             cap=conf.upgrade_levels.conductor)
+
+
+def overridden_exclusions(conf: cfg.ConfigOpts) -> list[str]:
+    """Addresses that a file excludes, and another line takes back.
+
+    ``exclude_list`` counts once: where it is repeated, in a file or in a
+    later one, the last line replaces the others, unlike ``device_spec``.
+    """
+    given = [entry.strip()
+             for line in files.values_given(conf, 'pci', 'exclude_list')
+             for entry in line.split(',')]
+    used = {entry.strip() for entry in conf.pci.exclude_list}
+    return sorted({entry for entry in given if entry} - used)
 
 
 def survey(config: Configuration) -> Survey:
