@@ -67,7 +67,7 @@ class TestCommand(base.DatabaseTestCase):
         code, text = self.run_status('[pci]', 'passthrough_whitelist = oops')
         self.assertEqual(2, code)
         for name in ('Policy File JSON to YAML Migration',
-                     'Configuration files', 'Device state backfill', 'PCI option name',
-                     'PCI options', 'SSD driver', 'Unsafe PCI devices'):
+                     'Configuration files', 'Device state backfill',
+                     'PCI option name', 'PCI options', 'SSD driver', 'Unsafe PCI devices'):
             self.assertIn('Check: %s' % name, text)
         self.assertIn('entry 1, oops: at $: not JSON', text)

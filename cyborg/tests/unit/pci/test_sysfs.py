@@ -308,6 +308,12 @@ class ScanTest(base.TestCase):
             [True, True, False, False, True],
             [devices['0000:3b:00.%d' % n].vfio for n in range(5)])
 
+    def test_vfio_by_way_of_another_module(self):
+        self.tree.depend('vfio_pci_core', 'vendor_common')
+        self.tree.depend('vendor_common', 'vendor_vfio', 'vfio_pci_core')
+        self.add(driver='vendor_vfio', module='vendor_vfio')
+        self.assertTrue(self.scan()[0]['0000:3b:00.0'].vfio)
+
     def test_network_interfaces(self):
         self.add()
         self.tree.net('0000:3b:00.0', 'ens1f0')
