@@ -52,16 +52,19 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
         status = int(error.code)
         return Fault(status, exception.plain_text(error),
                      unexpected=status >= 500)
-    if isinstance(error, oslo_messaging.MessagingTimeout):
+    if _is_a(error, oslo_messaging.MessagingTimeout):
         return Fault(503, _('No conductor or agent answered in time. Try '
                             'again later.'))
-    if isinstance(error, oslo_messaging.MessageDeliveryFailure):
+    if _is_a(error, oslo_messaging.MessageDeliveryFailure):
         return Fault(503, _('The message bus cannot be reached. Try again '
                             'later.'))
-    if isinstance(error, db_exc.DBConnectionError):
+    if _is_a(error, db_exc.DBConnectionError):
         return Fault(503, _('The database cannot be reached. Try again '
                             'later.'))
-    if isinstance(error, db_exc.DBDataError):
+    if _is_a(error, db_exc.DBDeadlock):
+        return Fault(503, _('Too many requests change the same rows of the '
+                            'database. Try again later.'))
+    if _is_a(error, db_exc.DBDataError):
         return Fault(400, _('A value of the request cannot be stored: it is '
                             'too long, out of range, or has a character that '
                             'the database does not take.'))
@@ -69,6 +72,13 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
                         'answering. The log has the details under the id of '
                         'the request, %s.') % (request_id or _('(none)')),
                  unexpected=True)
+
+
+def _is_a(error: BaseException, kind: type[Exception]) -> bool:
+    """Whether it is one of a kind, here or in the conductor that told it."""
+    return isinstance(error, kind) or (
+        isinstance(error, oslo_messaging.RemoteError)
+        and error.exc_type == kind.__name__)
 
 
 def report(error: BaseException, found: Fault) -> None:

@@ -57,11 +57,17 @@ class TestFault(base.TestCase):
     def test_services_that_do_not_answer(self):
         for error in (oslo_messaging.MessagingTimeout(),
                       oslo_messaging.MessageDeliveryFailure(),
-                      db_exc.DBConnectionError()):
+                      db_exc.DBConnectionError(), db_exc.DBDeadlock()):
             self.assertFalse(self.check(error, 503).unexpected)
+            # What a conductor met arrives under its name alone.
+            remote = oslo_messaging.RemoteError(
+                type(error).__name__, TRACEBACK, [])
+            self.assertFalse(self.check(remote, 503).unexpected)
 
     def test_what_the_database_cannot_hold_is_the_clients_mistake(self):
         self.check(db_exc.DBDataError(TRACEBACK), 400)
+        self.check(oslo_messaging.RemoteError(
+            'DBDataError', TRACEBACK, []), 400)
 
 
 class TestReport(base.TestCase):
