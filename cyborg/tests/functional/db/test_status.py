@@ -68,6 +68,7 @@ class TestCommand(base.DatabaseTestCase):
         self.assertEqual(2, code)
         for name in ('Policy File JSON to YAML Migration',
                      'Configuration files', 'Device state backfill',
-                     'PCI option name', 'PCI options', 'SSD driver', 'Unsafe PCI devices'):
+                     'PCI option name', 'PCI options', 'SSD driver',
+                     'Unsafe PCI devices'):
             self.assertIn('Check: %s' % name, text)
         self.assertIn('entry 1, oops: at $: not JSON', text)
