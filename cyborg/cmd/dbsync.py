@@ -137,6 +137,15 @@ _COMMAND = cfg.SubCommandOpt(
     handler=_add_commands)
 
 
+def _tell_the_default() -> None:
+    """Who forgets the file would else wonder about an empty database."""
+    where = CONF.get_location('connection', 'database')
+    if where is None or where.location in (cfg.Locations.opt_default,
+                                           cfg.Locations.set_default):
+        print('%s: no [database] connection is configured; the database is '
+              '%s' % (NAME, CONF.database.connection), file=sys.stderr)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command.
 
@@ -149,6 +158,7 @@ def main(argv: list[str] | None = None) -> int:
     CONF.set_default('use_stderr', True)
     try:
         config.prepare(sys.argv if argv is None else argv)
+        _tell_the_default()
         return CONF.command.function()
     except (cfg.Error, db_exc.DBError, db_exc.DBMigrationError,
             db_exc.DBNonExistentDatabase, exception.CyborgException,

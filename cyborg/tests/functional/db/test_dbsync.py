@@ -42,7 +42,9 @@ class TestDbsync(base.DatabaseTestCase):
         self.run_dbsync('upgrade', '--revision', 'c1b5abada09c')
         self.assertEqual('c1b5abada09c', self.run_dbsync('version')[0])
         self.run_dbsync('upgrade')
-        self.assertEqual(HEAD, self.run_dbsync('version')[0])
+        version, errors = self.run_dbsync('version')
+        self.assertEqual(HEAD, version)
+        self.assertNotIn('is configured', errors)
 
     def test_config_dir(self):
         self.run_dbsync('create_schema', option='--config-dir')
@@ -51,8 +53,12 @@ class TestDbsync(base.DatabaseTestCase):
 
     def test_the_default_is_below_state_path(self):
         self._write('[DEFAULT]\nstate_path = %s\n' % self.directory)
-        self.run_dbsync('create_schema')
+        errors = self.run_dbsync('create_schema')[1]
         self.assertIn('cyborg.sqlite', os.listdir(self.directory))
+        self.assertIn(
+            'cyborg-dbsync: no [database] connection is configured; the '
+            'database is sqlite:///%s/cyborg.sqlite\n' % self.directory,
+            errors)
 
     def test_stamp(self):
         self.run_dbsync('stamp', '--revision', 'a35b4295a0e5')
