@@ -428,6 +428,12 @@ class SummaryTest(ScanTest):
         self.summarize()
         self.assertEqual(by_attributes, self.scan())
 
+    def test_other_lines_of_the_summary_are_not_taken_for_the_driver(self):
+        self.add()
+        self.summarize(text='OTHER_DRIVER=x\nPCI_CLASS=20000\n'
+                       'PCI_ID=8086:154C\nMY_DRIVER=y\n')
+        self.assertIsNone(self.scan()[0]['0000:3b:00.0'].driver)
+
     def test_summary_takes_the_place_of_the_attributes(self):
         self.add(driver='igb')
         for name in ('vendor', 'device', 'class'):

@@ -48,6 +48,8 @@ class HostUsesTest(base.TestCase):
 
     def test_default_route_over_a_bond_on_a_bridge(self):
         self.tree.net(NIC, 'eth0')
+        # A route to a net is no default route, whatever its number.
+        self.tree.net(DISK, 'eth9')
         self.make('class/net/br0/lower_bond0', 'class/net/bond0/lower_eth0')
         self.tree.proc('net/route', 'Iface Destination\n'
                        'br0 00000000 0 3 0 0 0 00000000 0 0 0\n'
