@@ -6,6 +6,7 @@ import json
 
 from oslo_utils import uuidutils
 
+from cyborg.inventory import identity
 from cyborg.objects import arq as arq_objects
 from cyborg.objects import base
 from cyborg.objects import device_profile
@@ -176,8 +177,14 @@ def _attach_handle_info(text: str) -> dict | None:
         info = json.loads(text)
     except ValueError:
         return None
-    if not isinstance(info, dict) or any(
-            isinstance(value, (dict, list)) for value in info.values()):
+    if not isinstance(info, dict):
+        return None
+    for name in identity.METADATA:
+        # Of the wrong type either way, but no reason to hide the address
+        # from those who do not ask for settings.
+        if isinstance(info.get(name), (dict, list)):
+            info[name] = json.dumps(info[name])
+    if any(isinstance(value, (dict, list)) for value in info.values()):
         return None
     return info
 

@@ -26,7 +26,8 @@ DEFAULTS = {'managed': True, 'stateful': False, 'numa_node': None}
 WRONG = (('managed', 'true'), ('managed', 'false'), ('managed', 0),
          ('managed', None), ('stateful', 'true'), ('stateful', 1),
          ('numa_node', '0'), ('numa_node', -1), ('numa_node', True),
-         ('numa_node', 0.5))
+         ('numa_node', 0.5), ('managed', []), ('stateful', {'a': [1]}),
+         ('numa_node', [0]))
 
 
 class SettingsTestCase(base.ApiTestCase):
