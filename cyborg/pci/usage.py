@@ -64,7 +64,7 @@ def _default_route_interfaces(proc: str) -> set[str]:
         words = line.split()
         if len(words) > 9 and words[0] == _ALL_ZERO and words[1] == '00':
             found.add(words[9])
-    return found - {'lo'}
+    return found
 
 
 def _lower_interfaces(sysfs_path: str, name: str) -> list[str]:

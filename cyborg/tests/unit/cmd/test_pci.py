@@ -6,6 +6,8 @@ import json
 import os
 import re
 import shutil
+import signal
+import subprocess
 import sys
 from unittest import mock
 
@@ -42,7 +44,7 @@ class CommandTestCase(base.TestCase):
                  'sysfs_path = ' + self.sysfs, 'exclude_list = ' + exclude]
         lines += ['device_spec = ' + rule for rule in rules]
         self.path = os.path.join(self.temp_dir(), 'cyborg.conf')
-        with open(self.path, 'w') as stream:
+        with open(self.path, 'w', encoding='utf-8') as stream:
             stream.write('\n'.join([*lines, *more]) + '\n')
 
     def run_command(self, *arguments, tty=False):
@@ -448,6 +450,26 @@ class CheckTest(CommandTestCase):
                 ['cyborg-pci', 'check', '--config-file', self.path],
                 stdout=full, stderr=err))
         self.assertNotIn('would refuse', err.getvalue())
+
+    def test_a_reader_that_has_seen_enough(self):
+        """As in ``cyborg-pci check | head -1``: no message, no verdict."""
+        self.write('oops')
+        pipe, err = Terminal(), Terminal()
+        with mock.patch.object(pipe, 'write', side_effect=BrokenPipeError):
+            self.assertEqual(128 + signal.SIGPIPE, pci.main(
+                ['cyborg-pci', 'check', '--config-file', self.path],
+                stdout=pipe, stderr=err))
+        self.assertEqual('', err.getvalue())
+
+    def test_a_terminal_that_cannot_show_every_letter(self):
+        self.write('{"vend\N{LATIN SMALL LETTER O WITH DIAERESIS}r": 1}')
+        done = subprocess.run(
+            [sys.executable, '-m', 'cyborg.cmd.pci', 'check',
+             '--config-file', self.path], capture_output=True, text=True,
+            timeout=60, env=dict(os.environ, PYTHONIOENCODING='ascii',
+                                 PYTHONWARNINGS='ignore'))
+        self.assertEqual(1, done.returncode, done.stderr)
+        self.assertIn(r'unknown key "vend\xf6r"', done.stdout)
 
     def test_times_that_make_no_sense(self):
         self.write('{}')
