@@ -52,7 +52,10 @@ class Binder:
 
     def apply_patch(self, context, patch_list: dict[str, list],
                     valid_fields: dict[str, dict]) -> None:
-        """Unbind the ARQs whose operations remove, then bind the others.
+        """Unbind the ARQs whose operations remove, and bind the others.
+
+        Both is done or neither, except that mediated devices are removed
+        first.
 
         :param patch_list: JSON patch operations by ARQ UUID, all ``add`` or
             all ``remove`` for one ARQ.
@@ -74,11 +77,23 @@ class Binder:
                     reason='every op of accelerator request %s must be add, '
                            'or every one remove' % arq_uuid)
         rows = self._check(context, removals, requests)
-        if removals:
-            unbinding.release(context, removals, self._agent.remove_vgpu_mdev)
-            LOG.info('Unbound accelerator requests %s.', ', '.join(removals))
+        released = self._removed(context, removals, bool(requests))
         if requests:
-            self.bind(context, requests, rows)
+            self.bind(context, requests, rows, released)
+        if removals:
+            LOG.info('Unbound accelerator requests %s.', ', '.join(removals))
+
+    def _removed(self, context, uuids, later: bool
+                 ) -> list[binding.Holding]:
+        """Unbind ARQs; returns what is left to unbind ``later``."""
+        left = [] if not later else [
+            holding for holding in unbinding.holdings(context, uuids=uuids)
+            if not holding.is_mdev]
+        kept = {holding.arq_uuid for holding in left}
+        now = [uuid for uuid in uuids if uuid not in kept]
+        if now:
+            unbinding.release(context, now, self._agent.remove_vgpu_mdev)
+        return left
 
     def _check(self, context, removals, requests) -> dict:
         """Rows of the ARQs to bind; nothing is changed if one is unknown."""
@@ -97,13 +112,14 @@ class Binder:
         return rows
 
     def bind(self, context, requests: Sequence[binding.Request],
-             rows: dict) -> None:
+             rows: dict, released: Sequence[binding.Holding] = ()) -> None:
         """Bind a set of ARQs, all or none.
 
         When an FPGA has to be programmed this returns before it is done;
         Nova hears the outcome within ``[DEFAULT] bind_timeout`` seconds.
 
         :param rows: by ARQ UUID, as ``cyborg.db.arqs`` gives them.
+        :param released: ARQs to unbind in the same step.
         :raises exception.CyborgException: why the set was not bound. Its
             ARQs are BindFailed then and Nova was told, except for
             ARQBadState: someone else changed an ARQ meanwhile, and nothing
@@ -113,7 +129,8 @@ class Binder:
         held: list[binding.Holding] = []
         try:
             jobs = programming.jobs(rows.values())
-            held = binding.claim(context, requests, frozenset(jobs))
+            held = unbinding.exchange(context, released, requests,
+                                      frozenset(jobs))
             self._create_mdevs(context, held)
             if not jobs:
                 self._complete(context, held)

@@ -77,6 +77,24 @@ def _let_go(context, holdings: Sequence[binding.Holding], delete: bool
     return stale
 
 
+@api.retry_on_deadlock
+def exchange(context, released: Sequence[binding.Holding],
+             requests: Sequence[binding.Request],
+             pending: frozenset[str]) -> list[binding.Holding]:
+    """Unbind ARQs and :func:`binding.claim` for others; both or neither.
+
+    :param released: as :func:`holdings` gave them, without mediated devices.
+    :raises exception.ARQBadState: one of those was changed meanwhile, or see
+        :func:`binding.claim` for this and more.
+    """
+    with api.writer(context) as session:
+        stale = _let_go(context, released, False)
+        if stale:
+            raise binding.bad_state(session, stale[0].arq_uuid,
+                                    (stale[0].state,))
+        return binding.claim(context, requests, pending)
+
+
 def release(context, uuids: Sequence[str],
             remove_mdev: Callable[..., None], *,
             delete: bool = False) -> None:

@@ -238,6 +238,23 @@ class BindTest(base.ConductorTestCase):
         self.assertState('Unbound', one)
         self.assertState('Bound', two)
 
+    def test_neither_unbound_nor_bound_when_one_cannot_be(self):
+        one, two, three = self.arq(), self.arq(), self.arq()
+        instance = self.bind(one, name=NAME)
+        values = {'hostname': base.HOST, 'instance_uuid': str(uuid.uuid4()),
+                  'device_rp_uuid': self.provider(NAME)}
+        self.assertRaises(
+            exception.ResourceNotFound, self.conductor.arq_apply_patch,
+            self.context,
+            {one: [{'op': 'remove', 'path': '/hostname'}],
+             two: [{'op': 'add', 'path': '/hostname'}],
+             three: [{'op': 'add', 'path': '/hostname'}]},
+            {one: {}, two: values, three: values})
+        self.assertState('Bound', one)
+        self.assertEqual(instance, self.arq_row(one).instance_uuid)
+        self.assertEqual((one,), self.handle(NAME).arq_uuids)
+        self.assertState('BindFailed', two, three)
+
     def test_handle_claimed_by_one_mark_only(self):
         """A crash of 2026.2 between its two writes leaves only one mark."""
         first, second = self.deployable(OTHER).handles[:2]
