@@ -84,6 +84,12 @@ class ListTest(CommandTestCase):
             other[key] for key in ('verdict', 'rule', 'managed',
                                    'numa_node')))
 
+    def test_managed_is_true_where_the_rule_does_not_say(self):
+        """CFG-3"""
+        self.write('{"vendor_id": "10de"}')
+        rows = {row['address']: row for row in self.json('list')}
+        self.assertIs(True, rows['0000:41:00.0']['managed'])
+
     def test_every_verdict(self):
         self.write('{}', exclude='0000:21:00.0')
         self.tree.add('10000:e1:00.0', 0x8086, 0x1533, 0x020000)
