@@ -90,6 +90,9 @@ class TestAvailability(base.ApiTestCase):
         self.service.placement.fail('PUT .*inventories', times=None)
         self.assertGreaterEqual(self.switch('enable').status, 500)
         self.service.placement.heal()
+        # Noted first: a report in between would reserve all of it again.
+        self.assertEqual(('enabled', (1, 1)),
+                         (self.status(), self.amounts()))
         self.assertEqual(204, self.switch('enable').status)
         self.assertEqual(('enabled', (1, 0)),
                          (self.status(), self.amounts()))

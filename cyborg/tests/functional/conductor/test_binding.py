@@ -553,6 +553,40 @@ class MdevTest(base.ConductorTestCase):
         self.assertEqual('Unbound', self.arq_row(arq).state)
         self.assertFalse(self.handle(NAME).allocated)
 
+    def test_bound_elsewhere_while_the_agent_works(self):
+        """The end of a bind is about its own handle alone."""
+        arq = self.arq()
+        create = self.agent.create_vgpu_mdev
+
+        def move_first(context, **values):
+            self.unbind(arq, by=self.manager)
+            binding.claim(self.context, [binding.Request(
+                arq, base.HOST, self.provider(OTHER), str(uuid.uuid4()))],
+                frozenset([arq]))
+            return create(context, **values)
+
+        self.agent.create_vgpu_mdev = move_first
+        self.assertRaises(exception.ARQBadState, self.bind, arq, name=NAME)
+        row = self.arq_row(arq)
+        self.assertEqual(('BindStarted', self.handle(OTHER).id),
+                         (row.state, row.attach_handle_id))
+
+    def test_device_is_taken_until_it_is_removed(self):
+        """Nobody else gets a device that a failed bind may have left."""
+        self.agent.fail['create'] = exception.DeviceBusy(msg='no')
+        seen = []
+        remove = self.agent.remove_vgpu_mdev
+
+        def look_first(context, **values):
+            seen.append(self.handle(NAME).in_use)
+            return remove(context, **values)
+
+        self.agent.remove_vgpu_mdev = look_first
+        self.assertRaises(exception.DeviceBusy, self.bind, self.arq(),
+                          name=NAME)
+        self.assertEqual([True], seen)
+        self.assertFalse(self.handle(NAME).allocated)
+
     def test_killed_in_between_is_repaired_by_unbind(self):
         """A conductor that dies after its claim leaves BindStarted."""
         arq = self.arq()

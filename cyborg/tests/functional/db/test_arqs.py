@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accelerator requests: one statement a list, whatever is in it."""
 
+from oslo_utils import uuidutils
+
 from cyborg.common import context
 from cyborg.common import exception
 from cyborg.db import arqs
@@ -105,6 +107,39 @@ class TestDelete(base.DatabaseTestCase):
             'Accelerator request %s is in state Bound; this needs one of the '
             'states Initial, Unbound, BindFailed.' % row.uuid, error.message)
         self.assertIsNotNone(rows.read(row))
+
+
+class TestDeleteWithoutInstance(base.DatabaseTestCase):
+
+    def setUp(self):
+        super().setUp()
+        self.profile = rows.profile()
+        self.member = context.RequestContext(project_id='p1',
+                                             roles=['member'])
+        self.free = [rows.arq(self.profile, project_id='p1')
+                     for _ in range(2)]
+
+    def refused(self, row):
+        self.assertFalse(arqs.delete_without_instance(
+            self.member, [self.free[0].uuid, row.uuid]))
+        self.assertIsNotNone(rows.read(row))
+        self.assertIsNotNone(rows.read(self.free[0]))
+
+    def test_all(self):
+        self.assertTrue(arqs.delete_without_instance(
+            self.member, [row.uuid for row in self.free]))
+        self.assertEqual([None, None], [rows.read(r) for r in self.free])
+
+    def test_none_when_one_is_of_another_project(self):
+        self.refused(rows.arq(self.profile, project_id='p2'))
+
+    def test_none_when_one_has_an_instance(self):
+        self.refused(rows.arq(self.profile, project_id='p1',
+                              instance_uuid=uuidutils.generate_uuid()))
+
+    def test_none_when_one_has_a_handle(self):
+        self.refused(rows.arq(self.profile, rows.device().handles[0],
+                              project_id='p1', instance_uuid=None))
 
 
 class TestCreate(base.DatabaseTestCase):
