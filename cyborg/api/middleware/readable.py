@@ -6,12 +6,15 @@ traceback for what is the client's mistake.
 """
 
 import json
+import logging
 
 from oslo_middleware import sizelimit
 import webob
 import webob.exc
 
 from cyborg.common.i18n import _
+
+LOG = logging.getLogger(__name__)
 
 #: Bytes of a body. A thousand accelerator requests to bind, the most that a
 #: profile asks for, take half a megabyte.
@@ -36,8 +39,9 @@ def _unread_body(request) -> webob.exc.HTTPException | None:
         request.make_body_seekable()
     except webob.exc.HTTPRequestEntityTooLarge:
         return _too_large()
-    except (OSError, ValueError):
-        # Cut off, or chunks that are none.
+    # Cut off, or chunks that are none: each server has its own errors.
+    except Exception as error:  # noqa: BLE001
+        LOG.debug('A body cannot be read: %r', error)
         return webob.exc.HTTPBadRequest(_('The body cannot be read.'))
     return None
 

@@ -62,6 +62,7 @@ class TestNegotiate(base.TestCase):
         ('accelerator 2.1, accelerator x', UNPARSABLE),
         ('2.1,2.2', UNPARSABLE),
         ('compute x', UNPARSABLE),
+        ('compute 2.90, x', UNPARSABLE),
         ('accelerator ٢.١', UNPARSABLE),
         ('accelerator 2.' + '9' * 5000, UNPARSABLE),
     )]

@@ -139,7 +139,11 @@ class TestReadable(base.TestCase):
         self.assertEqual({'a': 1}, request.json)
 
     def test_a_body_that_cannot_be_read(self):
-        for error in (OSError('cut off'), ValueError('bad chunk')):
+        class InvalidChunkSize(Exception):
+            """As gunicorn has it."""
+
+        for error in (OSError('cut off'), ValueError('bad chunk'),
+                      InvalidChunkSize(b'zz')):
             stream = mock.Mock()
             stream.read.side_effect = error
             self.assertEqual(400, readable.refusal(
