@@ -354,7 +354,7 @@ def _part(handle: values.PersistedHandle) -> int:
     return int(key[3]) if key[0] == 'MDEV' else key[1][3]
 
 
-class ChaosCase(base.TestCase):
+class _Races:
     """One episode."""
 
     timeout = 400
@@ -381,13 +381,13 @@ def _seeds(episodes: int) -> list[tuple[str, dict]]:
         [int(SEED)] if SEED else range(episodes))]
 
 
-class TestInTurns(ChaosCase):
+class TestInTurns(_Races, base.TestCase):
     """SQLite, one thread at a time."""
 
     scenarios = _seeds(EPISODES)
 
 
-class TestFreely(ChaosCase):
+class TestFreely(_Races, base.TestCase):
     """Real databases, threads that run as they like, fewer races.
 
     A seed tells who does what and what may go wrong, not when.
