@@ -8,8 +8,7 @@ Placement and RPC calls, and things go wrong there. After each race one clean
 report has to bring database and Placement to what a model says.
 
 On SQLite one thread runs at a time and dice draw which, so that a seed tells
-everything. Of a failure ``CYBORG_TEST_CHAOS_SEED=N`` (and the same
-``PYTHONHASHSEED``, of which the order of sets depends) repeats the episode
+everything. Of a failure ``CYBORG_TEST_CHAOS_SEED=N`` repeats the episode
 alone; ``CYBORG_TEST_CHAOS_EPISODES`` sets how many there are. On MariaDB and
 PostgreSQL the threads run freely.
 """

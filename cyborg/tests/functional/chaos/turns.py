@@ -81,7 +81,8 @@ class Turns:
         for thread in threads:
             thread.start()
         self._go_on()
-        if not self._over.wait(_PATIENCE):
+        self._over.wait(_PATIENCE)
+        if not all(actor.done for actor in actors):
             raise Stuck('; '.join(
                 '%s: %s' % (a.name, 'done' if a.done else
                             'waits for %s' % (a.waits_for,))
@@ -103,7 +104,8 @@ class Turns:
         if ready:
             self.current = self._dice.choice(ready)
             self.current.give_turn()
-        elif all(actor.done for actor in self._actors):
+        else:
+            # All are done, or wait for what nobody lets go any more.
             self.current = None
             self._over.set()
 
