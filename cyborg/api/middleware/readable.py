@@ -52,6 +52,8 @@ def _too_large():
 
 
 def _unknown_encoding(request) -> webob.exc.HTTPException | None:
+    if not request.body:
+        return None
     try:
         # An empty text would need no codec at all.
         b'text'.decode(request.charset)

@@ -120,6 +120,10 @@ class TestReadable(base.TestCase):
                     body=b'[]', content_type='%s; charset=%s'
                     % (kind, charset)), charset)
 
+    def test_the_charset_of_no_body_does_not_matter(self):
+        self.assertIsNone(self.status(
+            content_type='application/json; charset=foo', method='GET'))
+
     def test_a_form_in_another_encoding(self):
         self.assertEqual(415, self.status(
             body=b'a=%E9', content_type='application/x-www-form-urlencoded; '
