@@ -22,8 +22,7 @@ import sqlalchemy as sa
 HOST = 'compute-1'
 ADMIN = {'X-User-Id': 'u', 'X-Roles': 'admin,member,reader',
          'X-Project-Id': 'adadadadadad4dad8dadadadadadadad',
-         'X-Service-Roles': 'service',
-         'OpenStack-API-Version': 'accelerator 2.3'}
+         'X-Service-Roles': 'service'}
 
 
 class Meter:
@@ -183,7 +182,7 @@ class Service:
                 tables['deployables'].c.rp_uuid).order_by(
                     tables['deployables'].c.id.desc())).scalars().first()
 
-    def call(self, method, path, body=None):
+    def call(self, method, path, body=None, version='2.3'):
         """The JSON answer to one request, which has to succeed."""
         data = json.dumps(body).encode() if body is not None else b''
         environ = {'REQUEST_METHOD': method, 'PATH_INFO': path,
@@ -191,7 +190,9 @@ class Service:
                    'CONTENT_LENGTH': str(len(data)),
                    'wsgi.input': io.BytesIO(data)}
         util.setup_testing_defaults(environ)
-        for name, value in ADMIN.items():
+        headers = dict(ADMIN, **{
+            'OpenStack-API-Version': 'accelerator ' + version})
+        for name, value in headers.items():
             environ['HTTP_' + name.upper().replace('-', '_')] = value
         status = []
         answer = b''.join(self.app(
@@ -201,8 +202,8 @@ class Service:
                 method, path, status[0], answer.decode()))
         return json.loads(answer or b'null')
 
-    def list(self):
-        return self.call('GET', '/v2/accelerator_requests')
+    def list(self, version):
+        return self.call('GET', '/v2/accelerator_requests', version=version)
 
 
 def measure(service, meter, options):
@@ -223,12 +224,12 @@ def measure(service, meter, options):
     for count in options.arqs:
         service.fill_arqs(count - filled)
         filled = count
-        service.list()
+        service.list(options.version)
         seconds = []
         name = 'list of %d' % count
         for _ in range(options.lists):
             with meter.of(result, name):
-                service.list()
+                service.list(options.version)
             seconds.append(result[name]['seconds'])
         seconds.sort()
         result[name].update(
@@ -259,6 +260,8 @@ def main():
     parser.add_argument('--arqs', type=int, nargs='*', default=[])
     parser.add_argument('--repeat', type=int, default=3)
     parser.add_argument('--lists', type=int, default=5)
+    parser.add_argument('--version', default='2.3',
+                        help='API version of the lists')
     options = parser.parse_args()
     meter = Meter()
     service = Service(options.config, options.connection)
