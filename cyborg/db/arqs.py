@@ -11,6 +11,7 @@ from typing import Any
 
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from cyborg.common import exception
 from cyborg.db import api
@@ -21,14 +22,18 @@ _NAME = 'ExtArq'
 
 
 def _joined() -> sa.Select:
-    """Rows of: arq, profile_name, profile_json, deployable_uuid,
+    """Rows of: ExtARQ, profile_name, profile_json, deployable_uuid,
     handle_uuid, attach_type, attach_info.
+
+    ``ExtARQ`` has the columns of the model and is none: nothing is changed
+    through the session, and a list can have thousands of rows.
     """
     arq, profile = models.ExtARQ, models.DeviceProfile
     deployable, handle = models.Deployable, models.AttachHandle
     return (
         sa.select(
-            arq,
+            orm.Bundle('ExtARQ', *(getattr(arq, column.key) for column
+                                   in arq.__table__.columns)),
             profile.name.label('profile_name'),
             profile.profile_json.label('profile_json'),
             deployable.uuid.label('deployable_uuid'),
@@ -86,7 +91,7 @@ def list_(context, *, project_id: str | None = None,
           states: Iterable[str] | None = None) -> list[sa.Row]:
     """The ARQs that the caller may see, oldest first.
 
-    :returns: rows of ``ExtARQ`` (the model), ``profile_name``,
+    :returns: rows of ``ExtARQ`` (its columns), ``profile_name``,
         ``profile_json``, ``deployable_uuid``, ``handle_uuid``,
         ``attach_type`` and ``attach_info``; each of the last six is None
         when what the ARQ points at is not there.

@@ -2,6 +2,7 @@
 """Accelerator requests with what the service keeps about them."""
 
 from collections.abc import Iterable
+import functools
 import json
 
 from oslo_utils import uuidutils
@@ -191,8 +192,15 @@ def _attach_handle_info(text: str) -> dict | None:
 
 def _group(row) -> dict[str, str]:
     """The group of the profile that a request is for; empty when gone."""
-    groups = device_profile.groups_of(row.profile_json) or []
-    number = row.ExtARQ.device_profile_group_id
+    return dict(_group_in(row.profile_json,
+                          row.ExtARQ.device_profile_group_id))
+
+
+@functools.lru_cache(maxsize=256)
+def _group_in(profile_json: str | None, number: int):
+    """(key, value) pairs of a group; many requests share a profile."""
+    groups = device_profile.groups_of(profile_json) or []
     if 0 <= number < len(groups):
-        return {key: str(value) for key, value in groups[number].items()}
-    return {}
+        return tuple((key, str(value))
+                     for key, value in groups[number].items())
+    return ()
