@@ -18,7 +18,9 @@ def main(argv: list[str] | None = None) -> int:
     """
     try:
         config.prepare(sys.argv if argv is None else argv)
-        return server.run(app.load_app())
+        loaded = app.load_app()
+        app.serve_from_here()
+        return server.run(loaded)
     except (cfg.Error, exception.CyborgException) as error:
         print('%s cannot start: %s' % (
             server.NAME, exception.plain_text(error)), file=sys.stderr)

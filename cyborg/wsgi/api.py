@@ -54,7 +54,9 @@ def make_application():
     :raises cyborg.common.exception.ConfigInvalid: the pipeline is missing.
     """
     config.prepare(arguments(sys.argv), config_files(os.environ))
-    return app.load_app()
+    loaded = app.load_app()
+    app.serve_from_here()
+    return loaded
 
 
 application = make_application()
