@@ -19,7 +19,7 @@ def _setting(info: dict[str, Any], name: str, arq) -> Any:
     """
     stored = {name: info[name]} if name in info else {}
     try:
-        return getattr(attach_info.effective(stored, json.dumps(stored)), name)
+        return getattr(attach_info.effective(stored, name), name)
     except identity.InvalidInfo as error:
         raise exception.AttachInfoInvalid(
             uuid=arq.attach_handle_uuid, host=arq.hostname, key=name,
