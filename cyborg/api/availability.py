@@ -10,6 +10,7 @@ import logging
 from cyborg import objects
 from cyborg.common import constants
 from cyborg.common import exception
+from cyborg.common.i18n import _
 from cyborg.placement import client as placement
 from cyborg.placement import updates
 
@@ -23,11 +24,11 @@ def disable(context, client: placement.PlacementClient, uuid: str) -> None:
     scheduled although the device is shown as disabled.
 
     :raises exception.ResourceNotFound: no such device.
-    :raises exception.PlacementServerError: Placement did not do it (or
-        another error of ``PlacementClient``); the status is unchanged.
+    :raises exception.DeviceNotDisabled: Placement did not do it; the status
+        is unchanged.
     """
     device = objects.Device.get(context, uuid)
-    _reserve(context, client, device, True)
+    _reserve(context, client, device, True, exception.DeviceNotDisabled)
     _set_status(device, constants.DEVICE_MAINTAINING)
 
 
@@ -37,15 +38,16 @@ def enable(context, client: placement.PlacementClient, uuid: str) -> None:
     In this order, a report that comes in between does not reserve them again.
 
     :raises exception.ResourceNotFound: no such device.
-    :raises exception.PlacementServerError: Placement did not do it (or
-        another error of ``PlacementClient``); asking again will.
+    :raises exception.DeviceNotOffered: Placement did not do it; asking again
+        will.
     """
     device = objects.Device.get(context, uuid)
     _set_status(device, constants.DEVICE_ENABLED)
-    _reserve(context, client, device, False)
+    _reserve(context, client, device, False, exception.DeviceNotOffered)
 
 
-def _reserve(context, client, device, everything: bool) -> None:
+def _reserve(context, client, device, everything: bool, failure) -> None:
+    """:raises failure: Placement did not do it for one of the providers"""
     for deployable in objects.Deployable.list(context, device_id=device.id):
         if not deployable.rp_uuid:
             continue
@@ -57,6 +59,32 @@ def _reserve(context, client, device, everything: bool) -> None:
                         'device %(uuid)s on host %(host)s.',
                         {'provider': deployable.rp_uuid, 'uuid': device.uuid,
                          'host': device.hostname})
+        except placement.ERRORS as error:
+            LOG.warning('The units of device %(uuid)s of host %(host)s could '
+                        'not be %(done)s: %(reason)s',
+                        {'uuid': device.uuid, 'host': device.hostname,
+                         'done': 'reserved' if everything else 'freed',
+                         'reason': exception.plain_text(error)})
+            conflict = isinstance(error, exception.Conflict)
+            raise failure(
+                device=device.uuid, host=device.hostname,
+                status=device.status, reason=_in_short(error),
+                code=exception.Conflict.code if conflict
+                else failure.code) from error
+
+
+def _in_short(error: exception.CyborgException) -> str:
+    """Why Placement did not do it, without addresses within the cloud."""
+    if isinstance(error, exception.PlacementUnauthorized):
+        return _('Placement does not accept the credentials of this service')
+    if isinstance(error, exception.PlacementAPIConnectFailure):
+        return _('Placement does not answer')
+    if isinstance(error, exception.PlacementServerError):
+        return _('Placement failed with status %s') % error.kwargs['status']
+    if isinstance(error, exception.PlacementRequestRefused):
+        return _('Placement refused the request with status %s'
+                 ) % error.kwargs['status']
+    return _('others kept changing its resource provider at the same time')
 
 
 def _set_status(device, status: str) -> None:

@@ -50,8 +50,10 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
         return Fault(error.code, error.faultstring)
     if isinstance(error, exception.CyborgException):
         status = int(error.code)
+        # What is unavailable is said so, and no fault of this service.
         return Fault(status, exception.plain_text(error),
-                     unexpected=status >= 500)
+                     unexpected=status >= 500 and not isinstance(
+                         error, exception.ServiceUnavailable))
     if _is_a(error, oslo_messaging.MessagingTimeout):
         return Fault(503, _('No conductor or agent answered in time. Try '
                             'again later.'))

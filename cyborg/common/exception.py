@@ -282,6 +282,21 @@ class DeviceBusy(CyborgException):
     _msg_fmt = _('The device is busy: %(msg)s')
 
 
+class DeviceNotDisabled(ServiceUnavailable):
+    _msg_fmt = _('Device %(device)s of host %(host)s was not disabled, its '
+                 'status stays %(status)s: %(reason)s. Some of its units may '
+                 'be reserved already. Repeat the request when Placement '
+                 'works; the log of the API service has the details.')
+
+
+class DeviceNotOffered(ServiceUnavailable):
+    _msg_fmt = _('Device %(device)s of host %(host)s has the status '
+                 '%(status)s, but some of its units may still be reserved, '
+                 'so that nothing new is placed on them: %(reason)s. Repeat '
+                 'the request when Placement works; the log of the API '
+                 'service has the details.')
+
+
 class FPGAProgramError(CyborgException):
     _msg_fmt = _('The FPGA was not programmed: the driver answered %(ret)s.')
 

@@ -33,6 +33,11 @@ _INVENTORY_IN_USE = 'placement.inventory.inuse'
 #: Trait names per query, to keep the URL within usual limits.
 _NAMES_PER_QUERY = 50
 
+#: What any call may raise, and a change that others keep getting ahead of.
+ERRORS = (exception.PlacementServerError, exception.PlacementUnauthorized,
+          exception.PlacementRequestRefused,
+          exception.ResourceProviderUpdateConflict)
+
 _ATTEMPTS = 3
 
 #: B38: another writer is normal; three refusals in a row are not.

@@ -82,13 +82,13 @@ class TestAvailability(base.ApiTestCase):
         self.service.placement.fail('PUT .*inventories', status=500,
                                     times=None)
         answer = self.switch('disable')
-        self.assertFault(500, answer, 'Placement')
+        self.assertFault(503, answer, 'Placement')
         self.assertEqual(('enabled', (1, 0)),
                          (self.status(), self.amounts()))
         self.service.placement.heal()
         self.assertEqual(204, self.switch('disable').status)
         self.service.placement.fail('PUT .*inventories', times=None)
-        self.assertGreaterEqual(self.switch('enable').status, 500)
+        self.assertFault(503, self.switch('enable'), 'Placement')
         self.service.placement.heal()
         # Noted first: a report in between would reserve all of it again.
         self.assertEqual(('enabled', (1, 1)),
@@ -96,6 +96,62 @@ class TestAvailability(base.ApiTestCase):
         self.assertEqual(204, self.switch('enable').status)
         self.assertEqual(('enabled', (1, 0)),
                          (self.status(), self.amounts()))
+
+    def test_placement_trouble_names_device_change_and_remedy(self):
+        """Not 500, and no URL of another service in the text."""
+        for status, reason in (
+                (None, 'Placement does not answer'),
+                (502, 'Placement failed with status 502'),
+                (401, 'Placement does not accept the credentials of this '
+                      'service'),
+                (406, 'Placement refused the request with status 406')):
+            self.service.placement.heal()
+            self.service.placement.fail('inventories', status=status,
+                                        times=None)
+            self.assertSaid(503, 'disable', (
+                'Device %s of host compute-1 was not disabled, its status '
+                'stays enabled: %s. Some of its units may be reserved '
+                'already. Repeat the request when Placement works; the log '
+                'of the API service has the details.')
+                % (self.card, reason))
+            self.assertSaid(503, 'enable', (
+                'Device %s of host compute-1 has the status enabled, but some '
+                'of its units may still be reserved, so that nothing new is '
+                'placed on them: %s. Repeat the request when Placement '
+                'works; the log of the API service has the details.')
+                % (self.card, reason))
+
+    def assertSaid(self, status: int, action: str, text: str):
+        """The client gets the text, the operator the cause, in one line."""
+        self.logs.clear()
+        answer = self.switch(action)
+        self.assertFault(status, answer)
+        self.assertEqual(text, answer.fault['faultstring'])
+        self.assertEqual([], self.tracebacks())
+        self.assertLogged('WARNING', 'could not be %s' % (
+            'reserved' if action == 'disable' else 'freed'))
+
+    def test_a_device_in_maintenance_is_said_to_stay_so(self):
+        self.switch('disable')
+        self.service.placement.fail('inventories', status=503, times=None)
+        self.assertFault(503, self.switch('disable'),
+                         'its status stays maintaining')
+
+    def test_others_who_never_stop_writing_are_a_conflict(self):
+        self.service.placement.fail(
+            'PUT .*inventories', status=409,
+            code='placement.concurrent_update', times=None)
+        self.assertSaid(409, 'disable', (
+            'Device %s of host compute-1 was not disabled, its status stays '
+            'enabled: others kept changing its resource provider at the same '
+            'time. Some of its units may be reserved already. Repeat the '
+            'request when Placement works; the log of the API service has '
+            'the details.') % self.card)
+
+    def test_credentials_that_cannot_be_used(self):
+        self.conf.set('placement', auth_type='no_such_plugin')
+        answer = self.switch('disable')
+        self.assertFault(503, answer, 'credentials of this service')
 
     def test_a_generation_conflict_is_tried_again(self):
         """B38"""

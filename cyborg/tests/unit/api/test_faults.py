@@ -87,6 +87,14 @@ class TestReport(base.TestCase):
         self.assertEqual('ERROR', record.levelname)
         self.assertIs(KeyError, record.exc_info[0])
 
+    def test_an_unavailable_host_is_a_warning(self):
+        """Named and expected: a traceback would tell nothing more."""
+        record, = self.report(exception.AgentUnreachable(
+            host='compute-1', reason='no answer'))
+        self.assertEqual('WARNING', record.levelname)
+        self.assertIn('compute-1', record.getMessage())
+        self.assertIsNone(record.exc_info)
+
     def test_a_silent_service_is_a_warning(self):
         record, = self.report(oslo_messaging.MessagingTimeout())
         self.assertEqual('WARNING', record.levelname)

@@ -53,6 +53,20 @@ TEXTS = {
         {'uuid': 'A', 'host': 'c1', 'rp_uuid': 'RP', 'actual_host': 'c2'},
         'Accelerator request A asks for host c1, but resource provider RP '
         'belongs to host c2. Give the provider of a device of that host.'),
+    'DeviceNotDisabled': (
+        {'device': 'D', 'host': 'c1', 'status': 'enabled',
+         'reason': 'Placement does not answer'},
+        'Device D of host c1 was not disabled, its status stays enabled: '
+        'Placement does not answer. Some of its units may be reserved '
+        'already. Repeat the request when Placement works; the log of the '
+        'API service has the details.'),
+    'DeviceNotOffered': (
+        {'device': 'D', 'host': 'c1', 'status': 'enabled',
+         'reason': 'Placement does not answer'},
+        'Device D of host c1 has the status enabled, but some of its units '
+        'may still be reserved, so that nothing new is placed on them: '
+        'Placement does not answer. Repeat the request when Placement works; '
+        'the log of the API service has the details.'),
     'TextNotStorable': (
         {}, 'A text holds a character that the database cannot store or '
         'compare. Leave out emoji and other characters beyond U+FFFF.'),
