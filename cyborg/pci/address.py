@@ -7,6 +7,7 @@ domains behind Intel VMD from 10000 up); libvirt and Nova can't address them.
 """
 
 import dataclasses
+import functools
 import re
 
 from cyborg.pci import printable
@@ -52,6 +53,7 @@ class PciAddress:
                     '%s %x is larger than %x' % (name, value, largest))
 
     @classmethod
+    @functools.lru_cache(maxsize=16384)
     def parse(cls, text: str) -> 'PciAddress':
         """Read a complete address in the form Linux writes, in any case.
 

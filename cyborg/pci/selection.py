@@ -10,8 +10,8 @@ exclusion, class check.
 from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import enum
+from typing import NamedTuple
 
 from cyborg.pci import address as pci_address
 from cyborg.pci import classes
@@ -32,9 +32,8 @@ class Outcome(enum.StrEnum):
     UNREADABLE = 'unreadable'
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """What becomes of one device.
+class Verdict(NamedTuple):
+    """What becomes of one device (a tuple for the reason ``PciDevice`` is).
 
     :ivar rule: the first rule that matches, None when none does.
     :ivar managed: what that rule sets, None when it doesn't say.
@@ -95,13 +94,15 @@ def select(devices: Sequence[sysfs.PciDevice],
 def unused_exclusions(devices: Sequence[sysfs.PciDevice],
                       exclude: Collection[PciAddress]) -> list[PciAddress]:
     """Exclusions that name no device of the host."""
-    return sorted(set(exclude) - {device.address for device in devices})
+    # Most hosts exclude nothing, and have thousands of devices to look up.
+    return sorted(set(exclude).difference(
+        device.address for device in devices)) if exclude else []
 
 
 def _judge(device, rules, facts, exclude, allow_unsafe) -> Verdict:
-    rule = next((r for r in rules if r.matches(device, facts)), None)
+    rule = _first_match(device, rules, facts)
     managed = rule.managed if rule is not None else None
-    if rule is not None and device.address in exclude:
+    if rule is not None and exclude and device.address in exclude:
         return Verdict(device, Outcome.EXCLUDED, rule, managed)
     if not device.address.addressable:
         return Verdict(device, Outcome.NOT_ADDRESSABLE, rule, managed)
@@ -115,32 +116,51 @@ def _judge(device, rules, facts, exclude, allow_unsafe) -> Verdict:
                    unsafe=refused)
 
 
+def _first_match(device, rules, facts) -> device_spec.Rule | None:
+    for rule in rules:
+        if rule.matches(device, facts):
+            return rule
+    return None
+
+
 def _advise(verdicts, rules, facts, uses):
     """The verdicts, those of offered devices with their advice."""
-    groups: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        device = verdict.device
-        if (device.iommu_group is not None and classes.subclass(
-                device.class_code) != classes.PCI_BRIDGE):
-            groups.setdefault(device.iommu_group, []).append(verdict)
-    # Once a group, not once a member: without isolation a group is large.
-    neighbours = {group: _neighbours(group, mates)
-                  for group, mates in groups.items()}
+    neighbours = _all_neighbours(verdicts)
     for verdict in verdicts:
         if not verdict.offered:
             yield verdict
             continue
-        advice = (_managed_elsewhere(verdict, rules, facts)
-                  + _not_vfio(verdict)
-                  + neighbours.get(verdict.device.iommu_group, [])
-                  + _functions(verdict.device)
-                  + ['it %s' % use
-                     for use in uses.get(verdict.device.address, ())])
-        yield dataclasses.replace(verdict, advice=tuple(advice))
+        device = verdict.device
+        advice = [*_managed_elsewhere(verdict, rules, facts),
+                  *_not_vfio(verdict),
+                  *neighbours.get(device.iommu_group, ()),
+                  *_functions(device)]
+        if uses:
+            advice += ['it %s' % use for use in uses.get(device.address, ())]
+        yield verdict._replace(advice=tuple(advice)) if advice else verdict
+
+
+def _all_neighbours(verdicts) -> dict[str, list[str]]:
+    """Advice for the members of the IOMMU groups that need some."""
+    left_out: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        device = verdict.device
+        if (not verdict.offered and device.iommu_group is not None
+                and classes.subclass(device.class_code)
+                != classes.PCI_BRIDGE):
+            left_out.setdefault(device.iommu_group, []).append(
+                str(device.address))
+    # Once a group, not once a member: without isolation a group is large.
+    return {group: ['its IOMMU group %s also holds %s, not offered: a guest '
+                    'starts only when no host driver uses any device of the '
+                    'group' % (group, _few(names))]
+            for group, names in left_out.items()}
 
 
 def _managed_elsewhere(verdict, rules, facts):
     """Later rules that set another ``managed`` than the one that decided."""
+    if len(rules) == 1:
+        return ()
     return [
         'managed=%s of %s decides, although %s also matches and sets '
         'managed=%s' % (_word(verdict.effective_managed), verdict.rule.label,
@@ -153,7 +173,7 @@ def _managed_elsewhere(verdict, rules, facts):
 
 def _not_vfio(verdict):
     if verdict.effective_managed or verdict.device.vfio:
-        return []
+        return ()
     if verdict.device.driver is None:
         state = 'it is bound to no driver'
     else:
@@ -162,19 +182,9 @@ def _not_vfio(verdict):
             'cannot start with it' % state]
 
 
-def _neighbours(group, mates):
-    left_out = [str(mate.device.address) for mate in mates
-                if not mate.offered]
-    if not left_out:
-        return []
-    return ['its IOMMU group %s also holds %s, not offered: a guest starts '
-            'only when no host driver uses any device of the group' % (
-                group, _few(left_out))]
-
-
 def _functions(device):
     if not device.virtfns:
-        return []
+        return ()
     return ['it is a physical function with %d virtual functions enabled: '
             'they vanish while a guest has it' % len(device.virtfns)]
 

@@ -29,18 +29,19 @@ class Summary(NamedTuple):
 
 def parse(data: bytes) -> Summary | None:
     """What a ``uevent`` file says; None when it isn't a PCI function's."""
-    ids = _IDS.search(data)
-    if ids is None:
-        return None
-    driver = _DRIVER.search(data)
-    return _summary(ids.groups(), driver and driver.group(1))
+    # Thousands of functions share what the kernel writes before the address.
+    head, mark, _rest = data.partition(b'PCI_SLOT_NAME=')
+    return _summary(head) or (_summary(data) if mark else None)
 
 
 @functools.lru_cache(maxsize=1024)
-def _summary(ids: tuple[bytes, ...], driver: bytes | None) -> Summary:
-    # Thousands of functions share a few values.
+def _summary(data: bytes) -> Summary | None:
+    ids = _IDS.search(data)
+    if ids is None:
+        return None
     class_code, vendor, product = (text.decode('ascii').lower()
-                                   for text in ids)
+                                   for text in ids.groups())
+    driver = _DRIVER.search(data)
     return Summary(vendor, product, int(class_code, 16),
                    driver and printable.printable(
-                       driver.decode('utf-8', 'backslashreplace')))
+                       driver.group(1).decode('utf-8', 'backslashreplace')))

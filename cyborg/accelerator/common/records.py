@@ -4,17 +4,19 @@
 The texts are those 2026.2 wrote, to the byte: stored rows keep them.
 """
 
-from collections.abc import Sequence
+import functools
 import json
 
 from cyborg.common import constants
-from cyborg.conf import CONF
 from cyborg.objects.driver_objects import driver_attach_handle
 from cyborg.objects.driver_objects import driver_attribute
 from cyborg.objects.driver_objects import driver_controlpath_id
 from cyborg.objects.driver_objects import driver_deployable
 from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import sysfs
+
+# As json.dumps(), which makes an encoder anew for each call with options.
+_in_key_order = json.JSONEncoder(sort_keys=True).encode
 
 
 def attach_info(device: sysfs.PciDevice, managed: bool | None = None,
@@ -31,25 +33,22 @@ def attach_info(device: sysfs.PciDevice, managed: bool | None = None,
         info['stateful'] = True
     if device.numa_node is not None:
         info['numa_node'] = device.numa_node
-    return json.dumps(info, sort_keys=True)
+    return _in_key_order(info)
 
 
-def pci_function(device: sysfs.PciDevice, *, kind: str, model: str,
+def pci_function(device: sysfs.PciDevice, *, host: str, kind: str, model: str,
                  board: dict, vendor_board: str, driver_name: str,
-                 resource_class: str, traits: Sequence[str], handle: str):
+                 resource_class: str, traits: tuple[str, ...], handle: str):
     """One function as a device with one deployable and one attach handle.
 
     :param kind: device type, of ``constants.DEVICE_TYPE``.
     :param board: standard board information, keys in the order stored.
     :param handle: attach info as JSON text.
     """
-    attributes = [('rc', resource_class)] + [
-        ('trait%d' % number, trait) for number, trait in enumerate(traits)]
     deployable = driver_deployable.DriverDeployable(
-        name='%s_%s' % (CONF.host, device.address), num_accelerators=1,
+        name='%s_%s' % (host, device.address), num_accelerators=1,
         driver_name=driver_name,
-        attribute_list=[driver_attribute.DriverAttribute(key=key, value=value)
-                        for key, value in attributes],
+        attribute_list=list(_attributes(resource_class, traits)),
         attach_handle_list=[driver_attach_handle.DriverAttachHandle(
             attach_type=constants.AH_TYPE_PCI, attach_info=handle,
             in_use=False)])
@@ -60,3 +59,14 @@ def pci_function(device: sysfs.PciDevice, *, kind: str, model: str,
         controlpath_id=driver_controlpath_id.DriverControlPathID(
             cpid_type=constants.CPID_TYPE_PCI,
             cpid_info=json.dumps(device.address.fields())))
+
+
+@functools.lru_cache(maxsize=256)
+def _attributes(resource_class: str, traits: tuple[str, ...]
+                ) -> tuple[driver_attribute.DriverAttribute, ...]:
+    """Shared by all devices of a kind, since nothing changes an attribute."""
+    return tuple(
+        driver_attribute.DriverAttribute(key=key, value=value)
+        for key, value in [('rc', resource_class)] + [
+            ('trait%d' % number, trait)
+            for number, trait in enumerate(traits)])

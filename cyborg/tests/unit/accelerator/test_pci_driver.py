@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 
 from cyborg.accelerator import exceptions
@@ -345,6 +346,57 @@ class DiscoverTest(DriverTestCase):
         self.tree.remove('0000:41:00.0')
         self.assertEqual(['0000:3b:00.0', '0000:3b:00.1'],
                          list(handles(started.discover())))
+
+    def test_a_replaced_device_is_reported_as_it_is(self):
+        """DSC-7: what stays is taken over from the report before."""
+        self.add(numa_node=0)
+        self.add('0000:41:00.0')
+        self.configure('{}')
+        started = self.start()
+        first, kept = started.discover()
+        again, kept_again = started.discover()
+        self.assertIs(first, again)
+        self.tree.remove('0000:3b:00.0')
+        self.tree.add('0000:3b:00.0', 0x8086, 0x154c, 0x020000, numa_node=1)
+        replaced, kept_again = started.discover()
+        self.assertIs(kept, kept_again)
+        self.assertEqual(('8086', '154c', 'INTEL', 1), (
+            replaced.vendor, replaced.model,
+            replaced.deployable_list[0].driver_name,
+            handles([replaced])['0000:3b:00.0']['numa_node']))
+        self.assertEqual('10de', first.vendor)
+        self.tree.remove('0000:3b:00.0')
+        self.assertEqual([kept], started.discover())
+        self.add(numa_node=0)
+        self.assertEqual(first.obj_to_primitive(),
+                         started.discover()[0].obj_to_primitive())
+
+    def test_a_long_running_driver_reports_as_a_new_one(self):
+        """DSC-7: whatever a host goes through."""
+        draw = random.Random(20)
+        where = ['0000:3b:00.%d' % number for number in range(4)]
+        self.configure('{"vendor_id": "8086", "managed": false}',
+                       '{"vendor_id": "10de"}', unsafe=True)
+        started, present = self.start(), set()
+        for _change in range(60):
+            address = draw.choice(where)
+            if address in present:
+                self.tree.remove(address)
+            # A present one goes, or another one takes its place at once.
+            if address not in present or draw.random() < 0.7:
+                present.add(address)
+                self.tree.add(
+                    address, draw.choice((0x10de, 0x8086, 0x1af4)),
+                    draw.choice((0x154c, 0x1eb8)),
+                    draw.choice((0x010802, 0x020000)),
+                    numa_node=draw.choice((-1, 0, 1)),
+                    driver=draw.choice((None, 'vfio-pci')))
+            else:
+                present.remove(address)
+            self.assertEqual(
+                [device.obj_to_primitive()
+                 for device in self.start().discover()],
+                [device.obj_to_primitive() for device in started.discover()])
 
     def test_captured_host(self):
         """The igb and NVMe VFs of a real host, by their PF's address."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generic PCI driver: hands out the functions the operator selected."""
 
+from typing import NamedTuple
+
 from oslo_log import log as logging
 
 from cyborg.accelerator import safety
@@ -9,13 +11,24 @@ from cyborg.accelerator.drivers import driver
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.common import constants
 from cyborg.conf import CONF
+from cyborg.objects.driver_objects import driver_device
+from cyborg.pci import address as pci_address
 from cyborg.pci import selection
 
 LOG = logging.getLogger(__name__)
 
+PciAddress = pci_address.PciAddress
+
 #: Vendors that have a trait of their own.
 _VENDORS = {'10de': 'nvidia', '102b': 'matrox', '8086': 'intel',
             '1bd4': 'inspur', '10ee': 'xilinx', '19e5': 'huawei'}
+
+
+class _Reported(NamedTuple):
+    """What was made of a device at the last report."""
+
+    verdict: selection.Verdict
+    device: driver_device.DriverDevice
 
 
 class PCIDriver(driver.GenericDriver):
@@ -29,6 +42,7 @@ class PCIDriver(driver.GenericDriver):
         self._configuration: survey.Configuration | None = None
         self._announcer = safety.Announcer()
         self._bad: dict[str, str] = {}
+        self._last: dict[PciAddress, _Reported] = {}
 
     def init_host(self) -> None:
         """Check the options of ``[pci]``; sends nothing.
@@ -53,7 +67,21 @@ class PCIDriver(driver.GenericDriver):
         survey.check_classes(config.host, found)
         LOG.debug('%d of %d PCI devices of host %s are offered',
                   len(found.offered), len(found.verdicts), config.host)
-        return [_report(verdict) for verdict in found.offered]
+        return self._reports(found, config.host)
+
+    def _reports(self, found: survey.Survey, host: str) -> list:
+        """The objects; those of devices that are as they were serve again.
+
+        Making objects takes far longer than looking at the devices.
+        """
+        last, self._last = self._last, {}
+        for verdict in found.offered:
+            address = verdict.device.address
+            reported = last.get(address)
+            if reported is None or reported.verdict != verdict:
+                reported = _Reported(verdict, _report(verdict, host))
+            self._last[address] = reported
+        return [reported.device for reported in self._last.values()]
 
     def _config(self) -> survey.Configuration:
         if self._configuration is None:
@@ -108,7 +136,7 @@ class PCIDriver(driver.GenericDriver):
                                 '%s', address, CONF.host, advice)
 
 
-def _report(verdict: selection.Verdict):
+def _report(verdict: selection.Verdict, host: str):
     device = verdict.device
     word = _VENDORS.get(device.vendor_id)
     traits = [constants.OWNER_CYBORG]
@@ -116,9 +144,9 @@ def _report(verdict: selection.Verdict):
         traits.append('CUSTOM_PCI_%s' % word.upper())
     traits.append('CUSTOM_PCI_PRODUCT_ID_%s' % device.product_id.upper())
     return records.pci_function(
-        device, kind=constants.DEVICE_PCI, model=device.product_id,
+        device, host=host, kind=constants.DEVICE_PCI, model=device.product_id,
         board={'product_id': device.product_id, 'controller': None},
         vendor_board='miss_vb_info', resource_class=constants.PCI,
-        traits=traits, driver_name=(word or device.vendor_id).upper(),
+        traits=tuple(traits), driver_name=(word or device.vendor_id).upper(),
         handle=records.attach_info(device, verdict.managed,
                                    verdict.stateful))
