@@ -20,6 +20,7 @@ class Services:
     """Clients of other services, and the policy; one set an application.
 
     :ivar warned: clients whose odd microversion header the log has told of
+    :ivar damaged: what the log has told of rows that cannot be shown
     """
 
     enforcer: policy.Enforcer
@@ -27,6 +28,7 @@ class Services:
     agent: agent_rpcapi.AgentAPI
     placement: placement.PlacementClient
     warned: set[str] = dataclasses.field(default_factory=set)
+    damaged: set[str] = dataclasses.field(default_factory=set)
 
     @classmethod
     def from_conf(cls) -> 'Services':

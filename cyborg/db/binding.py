@@ -65,10 +65,16 @@ class Holding:
     def mdev(self) -> dict[str, str]:
         """Arguments of the agent's calls about a mediated device.
 
-        :raises identity.InvalidInfo: the stored attach info is damaged.
+        :raises exception.AttachInfoInvalid: the stored text is damaged.
         """
-        info = identity.parse(self.attach_info)
-        where = identity.address(info, self.attach_info)
+        try:
+            info = identity.parse(self.attach_info)
+            where = identity.address(info, self.attach_info)
+        except identity.InvalidInfo as error:
+            raise exception.AttachInfoInvalid(
+                uuid=self.handle_uuid, host=self.handle_hostname,
+                key='attach_info', value=self.attach_info,
+                reason=error.reason) from error
         return {'hostname': self.handle_hostname,
                 'pci_addr': identity.format_address(where),
                 'asked_type': info.get('asked_type'),

@@ -169,4 +169,5 @@ def _remove(context, holding: binding.Holding, remove_mdev) -> None:
         # must not be given to another one.
         raise exception.UnbindFailed(
             uuid=holding.arq_uuid, host=holding.handle_hostname,
-            reason=exception.plain_text(error)) from error
+            # Its last dot comes from the sentence around it.
+            reason=exception.plain_text(error).rstrip('.')) from error

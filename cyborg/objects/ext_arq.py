@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 import functools
 import json
+import math
 
 from oslo_utils import uuidutils
 
@@ -185,9 +186,13 @@ def _attach_handle_info(text: str) -> dict | None:
         # from those who do not ask for settings.
         if isinstance(info.get(name), (dict, list)):
             info[name] = json.dumps(info[name])
-    if any(isinstance(value, (dict, list)) for value in info.values()):
-        return None
-    return info
+    return info if all(map(_is_plain, info.values())) else None
+
+
+def _is_plain(value) -> bool:
+    """Whether clients can read it: Python also takes NaN and 1e999."""
+    return (value is None or isinstance(value, (str, int))
+            or isinstance(value, float) and math.isfinite(value))
 
 
 def _group(row) -> dict[str, str]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accelerator requests as the API shows them."""
 
+from collections.abc import Callable
+from collections.abc import Iterable
 import json
 from typing import Any
 
@@ -8,8 +10,13 @@ from cyborg.api import microversions
 from cyborg.api import views
 from cyborg.common import constants
 from cyborg.common import exception
+from cyborg.common.i18n import _
 from cyborg.inventory import attach_info
 from cyborg.inventory import identity
+
+
+# Each is a sentence of its own; so many are enough to begin with.
+_MOST_NAMED = 10
 
 
 def _setting(info: dict[str, Any], name: str, arq) -> Any:
@@ -49,7 +56,15 @@ def handle_info(arq, version: microversions.Version) -> dict[str, Any]:
 
 
 def single(arq, version: microversions.Version, base: str) -> dict:
-    """:param arq: an ``ARQ`` object"""
+    """:param arq: an ``ARQ`` object
+
+    :raises exception.AttachInfoInvalid: what is stored of its handle cannot
+        be shown.
+    """
+    return _document(arq, handle_info(arq, version), base)
+
+
+def _document(arq, info: dict[str, Any] | None, base: str) -> dict:
     return {
         'uuid': arq.uuid,
         'state': arq.state,
@@ -61,12 +76,47 @@ def single(arq, version: microversions.Version, base: str) -> dict:
         'project_id': arq.project_id,
         'attach_handle_type': arq.attach_handle_type,
         'attach_handle_uuid': arq.attach_handle_uuid,
-        'attach_handle_info': handle_info(arq, version),
+        'attach_handle_info': info,
         'links': [views.self_link(base, 'accelerator_requests', arq.uuid)],
         'created_at': views.timestamp(arq.created_at),
         'updated_at': views.timestamp(arq.updated_at),
     }
 
 
-def listing(arqs, version: microversions.Version, base: str) -> dict:
-    return {'arqs': [single(arq, version, base) for arq in arqs]}
+def listing(arqs: Iterable, version: microversions.Version, base: str,
+            on_damage: Callable[[exception.AttachInfoInvalid], None]
+            | None = None) -> dict:
+    """What is stored of one handle must not hide the other requests.
+
+    :param on_damage: before 2.4, is called with the error of each request
+        whose ``attach_handle_info`` cannot be shown and is null instead:
+        neither an empty object, which means no handle, nor a guess. From 2.4
+        on there would have to be settings in it.
+    :raises exception.AttachInfoInvalid: names the handles that are damaged.
+    """
+    shown, damaged = [], []
+    for arq in arqs:
+        info = None
+        try:
+            info = handle_info(arq, version)
+        except exception.AttachInfoInvalid as error:
+            damaged.append(error)
+        shown.append(_document(arq, info, base))
+    if damaged and (on_damage is None
+                    or version >= microversions.HANDLE_SETTINGS):
+        raise _all_of(damaged)
+    for error in damaged:
+        on_damage(error)
+    return {'arqs': shown}
+
+
+def _all_of(errors: list[exception.AttachInfoInvalid]
+            ) -> exception.AttachInfoInvalid:
+    """One error that says what each of them does, to repair all at once."""
+    if len(errors) == 1:
+        return errors[0]
+    lines = [error.message for error in errors[:_MOST_NAMED]]
+    if len(errors) > _MOST_NAMED:
+        lines.append(_('The same is true of %d more.')
+                     % (len(errors) - _MOST_NAMED))
+    return exception.AttachInfoInvalid('\n'.join(lines))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """/v2/accelerator_requests"""
 
+import logging
+
 import wsme.types
 
 from cyborg import objects
@@ -14,6 +16,8 @@ from cyborg.api.views import accelerator_requests as views
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common.i18n import _
+
+LOG = logging.getLogger(__name__)
 
 
 class AcceleratorRequests(base.ResourceController):
@@ -43,7 +47,8 @@ class AcceleratorRequests(base.ResourceController):
         if instance is None:
             return _listing(objects.ExtARQ.list(
                 services.context(),
-                states=constants.ARQ_RESOLVED_STATES if bind_state else None))
+                states=constants.ARQ_RESOLVED_STATES if bind_state else None),
+                _tell_of_damage)
         # One statement for both questions, so that nothing can be bound
         # between two.
         found = objects.ExtARQ.list(
@@ -83,6 +88,14 @@ class AcceleratorRequests(base.ResourceController):
         requests.apply(services.context(), services.get().conductor, patches)
 
 
-def _listing(found) -> dict:
+def _listing(found, on_damage=None) -> dict:
     return views.listing([request.arq for request in found],
-                         services.version(), services.base_url())
+                         services.version(), services.base_url(), on_damage)
+
+
+def _tell_of_damage(error: exception.AttachInfoInvalid) -> None:
+    """Once for each handle: lists are asked for again and again."""
+    told = services.get().damaged
+    if error.message not in told:
+        told.add(error.message)
+        LOG.warning('%s', error.message)

@@ -156,6 +156,14 @@ class DevicesTest(base.MessageCase):
         self.assertRaises(webtest.AppError, self.cloud.bind, ONE, arq)
         self.assertShown(self.line('WARNING', 'were not bound'))
 
+    def test_damaged_row(self):
+        self.cloud.start_agent()
+        self.cloud.bind(ONE, self.cloud.create_arq())
+        self.execute("UPDATE attach_handles SET attach_info = '[]'")
+        listed = self.cloud.api.get('/v2/accelerator_requests').json['arqs']
+        self.assertIsNone(listed[0]['attach_handle_info'])
+        self.assertShown(self.line('WARNING', 'cannot be shown'))
+
 
 class CommandsTest(base.MessageCase):
 
