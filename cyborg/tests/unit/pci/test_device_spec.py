@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import time
+
 from cyborg.pci import address
 from cyborg.pci import device_spec
 from cyborg.pci import printable
@@ -245,6 +247,17 @@ class RuleTest(base.TestCase):
                 '{"address": {"domain": "%s", "bus": "%s", "slot": "00", '
                 '"function": "1"}}' % (domain, bus))
             self.assertEqual(exact, rule.address.exact is not None, bus)
+
+    def test_expressions_that_hang_elsewhere_do_not_here(self):
+        """Parts are too short for what takes for ever on long texts."""
+        worst = address.PciAddress(0xffffffff, 0xff, 0x1f, 7)
+        started = time.process_time()
+        for text in ('(f+)+x', '(f*)*x', '(f|f)*x', '(f|ff)+x', '((f+)+)+x',
+                     '(.*)*x', '(.*)*(.*)*x', '(.+)+(.+)+x',
+                     '^(([a-f])+.)+[A-F]([a-f])+x', '(f?){8}f{8}x'):
+            rule, = load_one('{"address": {"domain": "%s"}}' % text)
+            self.assertFalse(rule.address.matches(worst), text)
+        self.assertLess(time.process_time() - started, 1)
 
     def test_a_list_numbers_its_rules(self):
         rules = device_spec.load(
