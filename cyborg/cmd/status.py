@@ -10,10 +10,12 @@ import sys
 
 from oslo_config import cfg
 from oslo_db import exception as db_exc
+from oslo_log import log
 from oslo_upgradecheck import common_checks
 from oslo_upgradecheck import upgradecheck
 import sqlalchemy as sa
 
+from cyborg import version
 from cyborg.accelerator import safety
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.common import config
@@ -132,12 +134,27 @@ class Checks(upgradecheck.UpgradeCommands):
         *_upgrade_checks)
 
 
+class _Configuration:
+    """CONF with the options of the other commands.
+
+    oslo.upgradecheck reads the command line itself, without ``--version``
+    and the options of oslo.log.
+    """
+
+    def __call__(self, **arguments):
+        log.register_options(CONF)
+        CONF(version=version.release_string(), **arguments)
+
+    def __getattr__(self, name):
+        return getattr(CONF, name)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     try:
         with config.file_named():
             return upgradecheck.main(
-                CONF, config.PROJECT, Checks(),
+                _Configuration(), config.PROJECT, Checks(),
                 argv=sys.argv[1:] if argv is None else argv[1:])
     except cfg.Error as error:
         # The status of a traceback, 1, would stand for a warning.
