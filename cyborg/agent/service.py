@@ -22,12 +22,12 @@ from cyborg.agent import root_provider
 from cyborg.common import constants
 from cyborg.common import context
 from cyborg.common import exception
+from cyborg.common import option_values
 from cyborg.common import rpc
 from cyborg.common import service
 from cyborg.common.i18n import _
 from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.conf import CONF
-from cyborg.conf import default as default_conf
 from cyborg.objects import base as objects_base
 from cyborg.placement import client as placement_client
 
@@ -78,7 +78,8 @@ class AgentService(service.RPCService):
         :raises service.StopRequested: told to stop while waiting.
         """
         try:
-            check_options()
+            for error in option_errors():
+                raise error
             drivers = loading.load()
             # RPC-1: before any message, so before the broker is waited for.
             loading.init_host(drivers)
@@ -175,29 +176,11 @@ class AgentService(service.RPCService):
                 LOG.debug('A conductor refuses to read', exc_info=True)
 
 
-def check_options() -> None:
-    """Read every option that the agent uses later on.
-
-    oslo.config looks at a value when it is first asked for, which may be
-    long after the operator has turned to something else.
-
-    :raises cfg.Error: a value has the wrong type.
-    """
-    for error in option_errors():
-        raise error
-
-
-def option_errors() -> Iterator[cfg.Error]:
-    """What is wrong with each option that :func:`check_options` reads."""
-    options = [(CONF, option.dest) for option in default_conf.service_opts]
-    options += [(section, name) for section in (
-        CONF.agent, CONF.glance, CONF.pci, CONF.placement,
-        CONF.upgrade_levels, CONF.workarounds) for name in section]
-    for section, name in options:
-        try:
-            getattr(section, name)
-        except cfg.Error as error:
-            yield error
+def option_errors() -> Iterator[exception.OptionInvalid]:
+    """What is wrong with each option that the agent uses at some time."""
+    return option_values.errors(
+        CONF, 'agent', 'glance', 'pci', 'placement', 'upgrade_levels',
+        'workarounds')
 
 
 def why(error: Exception) -> str:

@@ -15,6 +15,7 @@ from cyborg.api import services
 from cyborg.api.middleware import errors
 from cyborg.common import config
 from cyborg.common import exception
+from cyborg.common import option_values
 from cyborg.common import rpc
 from cyborg.common.i18n import _
 from cyborg.conf import CONF
@@ -75,8 +76,11 @@ def serve_from_here() -> None:
 def load_app():
     """The application with the pipeline of ``[api] api_paste_config``.
 
-    :raises exception.ConfigInvalid: the file is missing.
+    :raises exception.ConfigInvalid: the file is missing, or an option has a
+        value of a wrong type.
     """
+    option_values.check(CONF, 'api', 'database', 'placement',
+                        'upgrade_levels')
     config.set_api_defaults()
     path = paste_file()
     LOG.info('The API\'s pipeline is that of %s.', path)

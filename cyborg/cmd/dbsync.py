@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from cyborg.common import config
 from cyborg.common import context
 from cyborg.common import exception
+from cyborg.common import option_values
 from cyborg.common import nova_client
 from cyborg.common import sdk
 from cyborg.conf import CONF
@@ -158,6 +159,7 @@ def main(argv: list[str] | None = None) -> int:
     CONF.set_default('use_stderr', True)
     try:
         config.prepare(sys.argv if argv is None else argv)
+        option_values.check(CONF, 'database')
         _tell_the_default()
         return CONF.command.function()
     except (cfg.Error, db_exc.DBError, db_exc.DBMigrationError,

@@ -26,6 +26,7 @@ from cyborg.cmd import pci_rows
 from cyborg.cmd import pci_tree
 from cyborg.common import config
 from cyborg.common import exception
+from cyborg.common import option_values
 from cyborg.conf import CONF
 from cyborg.pci import address as pci_address
 from cyborg.pci import sysfs
@@ -48,6 +49,7 @@ class _Command(command.Command):
     def survey(self) -> survey.Survey:
         """:raises exception.CyborgException: nothing can be shown."""
         self.app.read_configuration()
+        option_values.check(CONF, 'pci', 'workarounds')
         return survey.survey(survey.configuration(CONF))
 
 
@@ -134,7 +136,8 @@ class Check(lister.Lister):
                 super().run(parsed_args)
                 self._say(self.status)
             except (cfg.ConfigFileParseError, cfg.ConfigFileValueError,
-                    cfg.ConfigDirNotFoundError) as error:
+                    cfg.ConfigDirNotFoundError,
+                    exception.OptionInvalid) as error:
                 self._say(pci_check.REJECTED, error)
             except BrokenPipeError:
                 raise

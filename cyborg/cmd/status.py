@@ -21,6 +21,7 @@ from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.common import config
 from cyborg.common import context
 from cyborg.common import exception
+from cyborg.common import option_values
 from cyborg.conf import CONF
 from cyborg.db import devices
 
@@ -144,6 +145,8 @@ class _Configuration:
     def __call__(self, **arguments):
         log.register_options(CONF)
         CONF(version=version.release_string(), **arguments)
+        option_values.check(CONF, 'agent', 'database', 'pci',
+                            'upgrade_levels', 'workarounds')
 
     def __getattr__(self, name):
         return getattr(CONF, name)
@@ -156,7 +159,7 @@ def main(argv: list[str] | None = None) -> int:
             return upgradecheck.main(
                 _Configuration(), config.PROJECT, Checks(),
                 argv=sys.argv[1:] if argv is None else argv[1:])
-    except cfg.Error as error:
+    except (cfg.Error, exception.OptionInvalid) as error:
         # The status of a traceback, 1, would stand for a warning.
         print('cyborg-status: %s' % error, file=sys.stderr)
         return 255

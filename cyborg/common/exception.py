@@ -182,6 +182,11 @@ class ConfigInvalid(CyborgException):
     _msg_fmt = _('The configuration is not usable: %(error_msg)s')
 
 
+class OptionInvalid(ConfigInvalid):
+    _msg_fmt = _('[%(group)s] %(option)s = %(value)s in %(place)s is not '
+                 'valid: %(reason)s.')
+
+
 class TransportInvalid(ConfigInvalid):
     _msg_fmt = _('[DEFAULT] transport_url of host %(host)s cannot be used: '
                  '%(reason)s. Write TRANSPORT://USER:PASSWORD@HOST:PORT/, '

@@ -11,6 +11,7 @@ from cyborg import objects
 from cyborg.common import constants
 from cyborg.common import context
 from cyborg.common import exception
+from cyborg.common import option_values
 from cyborg.common import sdk
 from cyborg.common import service
 from cyborg.conductor import manager
@@ -42,9 +43,12 @@ class ConductorService(service.RPCService):
     """A conductor: its RPC server, and what it waits for before.
 
     :param stopping: set once the service was told to end.
+    :raises exception.OptionInvalid: an option has a value of a wrong type.
     """
 
     def __init__(self, stopping: threading.Event | None = None):
+        option_values.check(CONF, 'database', 'glance', 'nova', 'placement',
+                            'service_user', 'upgrade_levels')
         objects.register_all()
         self._placement = placement_client.PlacementClient()
         self.manager = manager.ConductorManager(placement=self._placement)

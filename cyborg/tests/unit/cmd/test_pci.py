@@ -362,9 +362,9 @@ class CheckTest(CommandTestCase):
                  'reason [upgrade_levels] conductor [upgrade_levels] '
                  'conductor = newest is neither'),
                 (['[DEFAULT]', 'periodic_interval = x'],
-                 'reason configuration Value for option periodic_interval'),
+                 'reason configuration [DEFAULT] periodic_interval = "x" in '),
                 (['[placement]', 'connect_retries = x'],
-                 'reason configuration Value for option connect-retries')):
+                 'reason configuration [placement] connect_retries = "x" in ')):
             self.write(good, more=lines)
             status, found, err = self.check()
             self.assertEqual(1, status, found)
