@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmarks run, and count what does not depend on the machine."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+from cyborg.tests import base
+
+BENCHMARKS = pathlib.Path(__file__).parents[4] / 'benchmarks'
+
+
+class BenchmarksTest(base.TestCase):
+
+    timeout = 180
+
+    def figures(self, name, *arguments):
+        """What a benchmark measured, without the released service."""
+        result = pathlib.Path(self.temp_dir()) / 'figures.json'
+        done = subprocess.run(
+            [sys.executable, '-W', 'ignore', BENCHMARKS / name, *arguments,
+             '--json', result], capture_output=True, text=True, timeout=150)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return json.loads(result.read_text())
+
+    def test_discovery(self):
+        """DSC-1, PERF-1: each attribute file is opened at most once."""
+        found = self.figures('discovery', '--functions', '64', '--repeat',
+                             '1')
+        # uevent and numa_node of each, sriov_totalvfs of every eighth.
+        self.assertEqual((1, 2 * 64 + 8), (found['most'], found['files']))
+        for name in ('ours discover() at start', 'ours discover() again'):
+            self.assertGreater(found['figures'][name]['wall'], 0)
+
+    def test_service(self):
+        """PERF-1, PERF-2"""
+        found = {name: (figures['ours']['sql'], figures['ours']['calls'])
+                 for name, figures in self.figures(
+                     'run', '--quick').items()}
+        self.assertEqual(found['list of 10'], found['list of 100'])
+        # Fewer statements than devices, and one look at the host's tree.
+        statements, calls = found['unchanged report, 16 devices']
+        self.assertLess(statements, 16)
+        self.assertEqual(1, calls)
