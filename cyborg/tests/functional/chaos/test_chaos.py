@@ -80,7 +80,8 @@ SEED = os.environ.get('CYBORG_TEST_CHAOS_SEED')
 #: What may come of a call in a race, besides success.
 _EXPECTED = (
     exception.ARQBadState, exception.AttachHandleChanged,
-    exception.BindDeviceDisabled, exception.ManagedModeConflict,
+    exception.BindDeviceDisabled, exception.DeviceNotDisabled,
+    exception.DeviceNotOffered, exception.ManagedModeConflict,
     exception.PlacementServerError, exception.PlacementRequestRefused,
     exception.PlacementResourceProviderNotFound,
     exception.ResourceProviderUpdateConflict, exception.ResourceNotFound,
