@@ -363,6 +363,9 @@ class _Races:
     def test_races(self):
         world = self.useFixture(world_.World(self.conf, self.seed,
                                              self.server))
+        # Placement's fixture names what it keeps for the process by numbers
+        # of this sequence, which must not come again in a later test.
+        self.addCleanup(random.setstate, random.getstate())
         episode = Episode(self, self.seed, world)
         try:
             episode.run()
