@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from cyborg.common import config
 from cyborg.common import context
 from cyborg.common import exception
-from cyborg.common import option_values
 from cyborg.common import nova_client
+from cyborg.common import option_values
 from cyborg.common import sdk
 from cyborg.conf import CONF
 from cyborg.db import arqs

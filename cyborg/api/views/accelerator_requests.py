@@ -14,7 +14,6 @@ from cyborg.common.i18n import _
 from cyborg.inventory import attach_info
 from cyborg.inventory import identity
 
-
 # Each is a sentence of its own; so many are enough to begin with.
 _MOST_NAMED = 10
 

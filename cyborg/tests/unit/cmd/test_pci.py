@@ -364,7 +364,7 @@ class CheckTest(CommandTestCase):
                 (['[DEFAULT]', 'periodic_interval = x'],
                  'reason configuration [DEFAULT] periodic_interval = "x" in '),
                 (['[placement]', 'connect_retries = x'],
-                 'reason configuration [placement] connect_retries = "x" in ')):
+                 'reason configuration [placement] connect_retries = "x" ')):
             self.write(good, more=lines)
             status, found, err = self.check()
             self.assertEqual(1, status, found)
