@@ -79,7 +79,7 @@ def _configure(argv: list[str], exits: contextlib.ExitStack) -> pathlib.Path:
 
 
 def _log_to(state: pathlib.Path, exits: contextlib.ExitStack) -> None:
-    """The terminal shows warnings; the file in the state shows all."""
+    """The terminal has what this command prints; the log is a file."""
     try:
         state.mkdir(parents=True, exist_ok=True)
     except OSError as error:

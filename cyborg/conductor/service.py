@@ -43,12 +43,16 @@ class ConductorService(service.RPCService):
     """A conductor: its RPC server, and what it waits for before.
 
     :param stopping: set once the service was told to end.
+    :param expects_nova: False where no Nova waits for events, so that a
+        ``[nova]`` without credentials is nothing to warn of.
     :raises exception.OptionInvalid: an option has a value of a wrong type.
     """
 
-    def __init__(self, stopping: threading.Event | None = None):
+    def __init__(self, stopping: threading.Event | None = None, *,
+                 expects_nova: bool = True):
         option_values.check(CONF, 'database', 'glance', 'nova', 'placement',
                             'service_user', 'upgrade_levels')
+        self._expects_nova = expects_nova
         objects.register_all()
         self._placement = placement_client.PlacementClient()
         self.manager = manager.ConductorManager(placement=self._placement)
@@ -59,7 +63,7 @@ class ConductorService(service.RPCService):
             prepare=self._wait_for_others, stopping=stopping)
 
     def _wait_for_others(self) -> None:
-        if not sdk.has_credentials('nova'):
+        if self._expects_nova and not sdk.has_credentials('nova'):
             LOG.warning('[nova] has no credentials: nobody is told how a '
                         'bind ended. Set them where Nova uses this service.')
         service.wait_for('the database', self._look_at_database,

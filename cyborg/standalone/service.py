@@ -94,7 +94,8 @@ class Standalone:
         _ensure_root(conf.agent.resource_provider_name)
         exits.callback(rpc.cleanup)
         rpc.init()
-        for service in (conductor_service.ConductorService(),
+        for service in (conductor_service.ConductorService(
+                            expects_nova=False),
                         agent_service.AgentService()):
             exits.callback(service.stop)
             service.start()

@@ -87,7 +87,7 @@ def drivers(conf: cfg.ConfigOpts) -> list[str]:
     the disk or the network this runs on.
     """
     offered = conf.simulate or conf.device_spec or conf.pci.device_spec
-    return ['pci_driver'] if offered else ['fake_driver', 'pci_driver']
+    return ['pci_driver'] if offered else ['fake_driver']
 
 
 def rules(conf: cfg.ConfigOpts) -> list[str]:

@@ -70,6 +70,17 @@ class TestStandalone(base.TestCase):
                      'That is all of it.'):
             self.assertIn(text, output)
 
+    def test_a_first_start_warns_of_nothing(self):
+        """Without a Nova, nobody has to hear how a bind ended."""
+        for arguments in (['--simulate'], []):
+            status, _output = self.run_to_end('--demo', *arguments)
+            self.assertEqual(0, status)
+            log = (self.state / 'standalone.log').read_text()
+            self.assertIn(' INFO ', log)
+            self.assertEqual([], re.findall(
+                r'.* (?:WARNING|ERROR|CRITICAL) .*', log))
+            shutil.rmtree(self.state)
+
     def test_demo_leaves_nothing_behind(self):
         self.run_to_end('--simulate', '--demo')
         self.serve('--simulate')

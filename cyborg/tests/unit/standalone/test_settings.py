@@ -40,12 +40,12 @@ class TestSettings(base.TestCase):
                 settings.sysfs_path(CONF, STATE))
 
     def test_own_machine_offers_the_fake_driver_alone(self):
-        self.assertEqual((['fake_driver', 'pci_driver'], [], '/sys'),
+        self.assertEqual((['fake_driver'], [], '/sys'),
                          self.parse())
 
     def test_another_tree_offers_nothing_unasked(self):
         folder = self.temp_dir()
-        self.assertEqual((['fake_driver', 'pci_driver'], [], folder),
+        self.assertEqual((['fake_driver'], [], folder),
                          self.parse('--sysfs', folder))
 
     def test_rule_of_the_command_line(self):
