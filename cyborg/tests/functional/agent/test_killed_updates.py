@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A conductor is killed around ``update_attach_info``, the agent lives on.
+
+Issue 4: the process is gone before, inside and after the transaction that
+changes the managed mode of a free handle. The invariants hold then, and the
+agent's next report converges.
+"""
+
+from collections.abc import Iterator
+import contextlib
+import dataclasses
+import itertools
+import json
+import os
+import signal
+import sys
+
+from cyborg.tests import base
+from cyborg.tests.fixtures import processes
+from cyborg.tests.fixtures import servers
+from cyborg.tests.fixtures import services
+from cyborg.tests.functional.agent import dying_conductor
+from cyborg.tests.functional.chaos import invariants
+
+# The invariants know one host, so each test has addresses of its own.
+_buses = itertools.count(0x20)
+#: Seconds the agent waits for the answer that does not come.
+PATIENCE = 4
+#: What a transaction had sent: an UPDATE that matched one row.
+UPDATE = ['UPDATE attach_handles', 1]
+
+
+class _Servers(servers.RealServers):
+    """Its conductors die where a test says."""
+
+    def process(self, name, options):
+        process = super().process(name, options)
+        if name == 'conductor':
+            process.command[:1] = [
+                sys.executable, '-m', dying_conductor.__name__,
+                str(self.folder)]
+        return process
+
+
+class _Case(base.TestCase):
+    """One host with three devices, of which the first is bound.
+
+    :ivar one, two, three: their addresses.
+    """
+
+    timeout = 240
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.servers = _Servers(cls.database)
+        cls.addClassCleanup(cls.servers.cleanUp)
+        cls.servers.setUp()
+
+    def setUp(self):
+        super().setUp()
+        self.cloud = self.useFixture(
+            servers.InProcesses(self.conf, self.servers))
+        self.watch = invariants.Watch(self.servers.db.url)
+        self.conductors = [self.servers.conductor]
+        if self.dead():
+            self.start_conductor()
+        bus = next(_buses)
+        self.one, self.two, self.three = self.addresses = [
+            '0000:%02x:00.%d' % (bus, number) for number in range(3)]
+
+    def start_state(self, managed: bool | None) -> None:
+        """The devices are reported in one mode, and one is bound."""
+        self.cloud.plug(*self.addresses)
+        self.rules(managed, managed)
+        self.cloud.start_agent()
+        self.arq = self.cloud.bind(self.one)
+        self.before = self.cloud.handles()
+        self.rows = self.ids()
+        self.watch()
+
+    # Conductors
+
+    def dead(self) -> list[processes.Process]:
+        return [conductor for conductor in self.conductors
+                if conductor.process.poll() is not None]
+
+    def start_conductor(self) -> None:
+        """As after a crash."""
+        conductor = self.servers.conductor
+        start = len(conductor.output)
+        conductor.start()
+        conductor.wait_for_output('serves topic', 60, start)
+
+    def add_conductor(self) -> None:
+        conductor = self.useFixture(self.servers.process('conductor', {
+            'DEFAULT': {'host': 'conductor-2'},
+            'database': {'connection': self.servers.db.url}}))
+        conductor.wait_for_output('serves topic', 60)
+        self.conductors.append(conductor)
+
+    # The agent
+
+    def rules(self, bound: bool | None, free: bool | None) -> None:
+        """Managed mode of the bound device, and of the others."""
+        self.cloud.rules(*[
+            {'address': address} if managed is None else
+            {'address': address, 'managed': managed} for address, managed in
+            zip(self.addresses, (bound, free, free), strict=True)])
+
+    @contextlib.contextmanager
+    def killed(self, point: str) -> Iterator[list]:
+        """Restart the agent; it stands still from the kill to the end.
+
+        Gives what the transaction had sent.
+        """
+        self.cloud.stop_agent()
+        order = self.servers.folder / point
+        order.touch()
+        self.addCleanup(order.unlink, missing_ok=True)
+        self.cloud.configure(rpc_response_timeout=PATIENCE)
+        agent = self.cloud.agent = self.useFixture(
+            self.servers.process('agent', self.cloud.options))
+        conductor, = processes.wait_until(self.dead, 'a dead conductor', 60)
+        os.kill(agent.process.pid, signal.SIGSTOP)
+        try:
+            self.assertEqual(-signal.SIGKILL, conductor.process.returncode)
+            # It was told nothing, good or bad.
+            self.assertNotIn('is now managed=', agent.output)
+            self.assertNotIn('could not report', agent.output)
+            self.watch()
+            yield json.loads((self.servers.folder / 'killed').read_text())
+        finally:
+            os.kill(agent.process.pid, signal.SIGCONT)
+
+    def wait_for_next_report(self, said: str) -> None:
+        """REC-7: the failure is logged, the start is over, it goes on."""
+        agent = self.cloud.agent
+        agent.wait_for_output(said, 60)
+        failed, = [line for line in agent.output.splitlines()
+                   if 'could not report' in line]
+        self.assertIn('WARNING', failed)
+        self.assertIn('no conductor answered on topic', failed)
+        first, _, rest = agent.output.partition(failed)
+        self.assertNotIn('serves topic', first)
+        self.assertIn('serves topic', rest.partition(said)[0])
+
+    def assert_updated(self, count: int, managed: str) -> None:
+        """So many handles, in all that this agent reported."""
+        output = self.cloud.agent.output
+        self.assertEqual(count, output.count('is now managed=' + managed))
+        self.assertIn('managed mode updated on %d attach' % count, output)
+
+    def assert_names(self, text: str, address: str, arq: str, old: str,
+                     new: str) -> None:
+        """A refusal of a device tells all that an operator needs."""
+        for part in ('Device %s of host %s' % (address, self.cloud.host),
+                     self.before[address].uuid, arq, 'managed=' + old,
+                     'configured managed=%s is refused' % new):
+            self.assertIn(part, text)
+
+    # What there is
+
+    def ids(self) -> list[tuple]:
+        """Of every row that a report could double or lose."""
+        return [(device.id, device.uuid, d.id, d.uuid, d.rp_uuid, h.id,
+                 h.uuid) for device in self.cloud.stored().devices
+                for d in device.deployables for h in d.handles]
+
+    def generations(self) -> dict[str, int]:
+        placement = self.cloud.placement
+        return {name: placement.generation(uuid) for name, uuid
+                in placement.providers(self.cloud.root).items()}
+
+    def assert_stored(self, *arqs: str, **managed: bool) -> None:
+        """All is as at the start, but for the modes named.
+
+        :param arqs: who is bound now, to the first devices in turn.
+        """
+        expected = {}
+        for name, address, arq in itertools.zip_longest(
+                ('one', 'two', 'three'), self.addresses, arqs):
+            handle = self.before[address]
+            if name in managed:
+                handle = dataclasses.replace(
+                    handle, attach_info=json.dumps(
+                        json.loads(handle.attach_info)
+                        | {'managed': managed[name]}, sort_keys=True))
+            expected[address] = dataclasses.replace(
+                handle, in_use=arq is not None,
+                arq_uuids=() if arq is None else (arq,))
+        self.assertEqual(expected, self.cloud.handles())
+        self.assertEqual(self.rows, self.ids())
+        self.watch()
+        placement = self.cloud.placement
+        self.assertEqual(
+            {self.cloud.host, *map(self.cloud.provider_name,
+                                   self.addresses)},
+            set(placement.providers(self.cloud.root)))
+        for number, address in enumerate(self.addresses):
+            self.assertEqual((1, 0), self.cloud.amounts(address))
+            self.assertEqual(
+                {'CUSTOM_PCI': int(number < len(arqs))},
+                placement.usages(self.cloud.provider(address)))
+        self.assertEqual(3 - len(arqs), self.cloud.free())
+        for arq in arqs:
+            self.assertEqual('Bound', self.cloud.arq(arq)['state'])
+
+
+class _Scenarios:
+
+    def test_killed_before_inside_and_after(self):
+        """REC-4, REC-7: a new conductor starts, the next report converges."""
+        self.start_state(None)
+        self.killed_before()
+        self.killed_inside()
+        self.killed_after()
+        self.refused_while_bound()
+
+    def killed_before(self):
+        """Nothing of the transaction was sent."""
+        self.rules(None, False)
+        with self.killed('before') as sent:
+            self.assertEqual([], sent)
+            self.start_conductor()
+            self.assert_stored(self.arq)
+            generations = self.generations()
+        self.wait_for_next_report('reports again')
+        self.assert_updated(2, 'false')
+        self.assert_stored(self.arq, two=False, three=False)
+        self.assertEqual(generations, self.generations())
+
+    def killed_inside(self):
+        """The UPDATE has found its row, and is rolled back."""
+        self.rules(None, True)
+        with self.killed('inside') as sent:
+            self.assertEqual([UPDATE], sent)
+            self.start_conductor()
+            self.assert_stored(self.arq, two=False, three=False)
+            generations = self.generations()
+        self.wait_for_next_report('reports again')
+        self.assert_updated(2, 'true')
+        self.assert_stored(self.arq, two=True, three=True)
+        self.assertEqual(generations, self.generations())
+
+    def killed_after(self):
+        """What was committed is not done again, though nobody was told."""
+        self.rules(None, False)
+        with self.killed('after') as sent:
+            self.assertEqual([UPDATE], sent)
+            self.start_conductor()
+            self.assert_stored(self.arq, two=False, three=True)
+            generations = self.generations()
+        self.wait_for_next_report('reports again')
+        self.assert_updated(1, 'false')
+        self.assert_stored(self.arq, two=False, three=False)
+        self.assertEqual(generations, self.generations())
+
+    def refused_while_bound(self):
+        """REC-3, REC-7: the bound one follows when its guest is gone."""
+        self.rules(False, False)
+        self.cloud.stop_agent()
+        error = self.assertRaises(services.StartRefused,
+                                  self.cloud.start_agent)
+        self.assert_names(str(error), self.one, self.arq, 'true', 'false')
+        self.assert_stored(self.arq, two=False, three=False)
+        self.cloud.delete(self.arq)
+        self.cloud.start_agent()
+        self.assert_updated(1, 'false')
+        self.assert_stored(one=False, two=False, three=False)
+
+    def test_bound_before_the_next_report(self):
+        """REC-3, REC-8: the other of two conductors serves it, and refuses.
+
+        The update that was rolled back is not made up for under a guest, but
+        is once the guest is gone. That takes no restart of anything.
+        """
+        self.add_conductor()
+        self.start_state(False)
+        self.rules(False, True)
+        with self.killed('inside') as sent:
+            self.assertEqual([UPDATE], sent)
+            self.assert_stored(self.arq)
+            late = self.cloud.bind(self.two)
+        self.wait_for_next_report('is rejected')
+        agent = self.cloud.agent
+        agent.wait_for_output('is rejected', since=len(agent.output))
+        for line in agent.output.splitlines():
+            if 'is rejected' in line:
+                self.assertIn('ERROR', line)
+                self.assert_names(line, self.two, late, 'false', 'true')
+        self.assert_stored(self.arq, late)
+        self.assertIs(False, self.cloud.arq(late)[
+            'attach_handle_info']['managed'])
+        self.cloud.delete(late)
+        agent.wait_for_output('reported 3 devices')
+        self.assert_updated(2, 'true')
+        self.assert_stored(self.arq, two=True, three=True)
+        self.assertEqual(1, len(self.dead()))
+
+
+class TestOnMariaDB(_Scenarios, _Case):
+
+    database = 'mariadb'
+
+
+class TestOnPostgreSQL(_Scenarios, _Case):
+
+    database = 'postgresql'
