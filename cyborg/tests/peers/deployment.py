@@ -16,6 +16,7 @@ import textwrap
 import fixtures
 import requests
 
+from cyborg.tests.fixtures import needs
 from cyborg.tests.fixtures import processes
 from cyborg.tests.fixtures import rabbit
 
@@ -46,7 +47,7 @@ def released() -> pathlib.Path:
     folder = pathlib.Path(os.environ.get(
         'CYBORG_RELEASED_VENV', ROOT / '.released')) / 'bin'
     if not (folder / 'cyborg-conductor').exists():
-        rabbit.skip_or_fail(
+        needs.skip_or_fail(
             'no released 2026.2 service: make one with tools/released-venv '
             'and name it in CYBORG_RELEASED_VENV')
     return folder

@@ -18,6 +18,7 @@ from cyborg.common import context
 from cyborg.common import exception
 from cyborg.conductor import rpcapi
 from cyborg.db.sqlalchemy import models
+from cyborg.tests.fixtures import needs
 from cyborg.tests.fixtures import nova
 from cyborg.tests.fixtures import placement
 from cyborg.tests.fixtures import processes
@@ -54,7 +55,7 @@ class ProcessCase(base.ConductorTestCase):
     def setUp(self):
         reason = rabbit.missing()
         if reason:
-            rabbit.skip_or_fail(reason)
+            needs.skip_or_fail(reason)
         super().setUp()
 
     def set_up_services(self):

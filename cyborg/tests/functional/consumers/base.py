@@ -16,8 +16,8 @@ import requests
 
 from cyborg.tests import base
 from cyborg.tests.fixtures import api
+from cyborg.tests.fixtures import needs
 from cyborg.tests.fixtures import processes
-from cyborg.tests.fixtures import rabbit
 from cyborg.tests.fixtures import rows
 from cyborg.tests.fixtures import wsgi
 from cyborg.tests.peers import deployment
@@ -60,7 +60,7 @@ def consumer(name: str, patched: bool) -> tuple[pathlib.Path, pathlib.Path]:
     tree = series.tree(cache, patched)
     for path in (python, tree):
         if not path.exists():
-            rabbit.skip_or_fail(
+            needs.skip_or_fail(
                 'no environment for %s %s, %s: make one with '
                 'tools/run-consumer-tests --prepare' % (
                     series.package, series.version,

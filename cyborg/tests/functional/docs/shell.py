@@ -13,8 +13,8 @@ import fixtures
 
 from cyborg.api import app as api_app
 from cyborg.tests.fixtures import api
+from cyborg.tests.fixtures import needs
 from cyborg.tests.fixtures import pages
-from cyborg.tests.fixtures import rabbit
 from cyborg.tests.fixtures import wsgi
 
 TOKEN = 'a-token-of-a-service-user'
@@ -76,7 +76,7 @@ class Shell(fixtures.Fixture):
         try:
             metadata.distribution('osc-placement')
         except metadata.PackageNotFoundError:
-            rabbit.skip_or_fail('osc-placement is not installed')
+            needs.skip_or_fail('osc-placement is not installed')
         self._folder = pathlib.Path(
             self.useFixture(fixtures.TempDir()).path)
         accelerator = self.useFixture(_Mounted(api_app.make_app()))
