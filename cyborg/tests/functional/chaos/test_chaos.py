@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races of issue 4, run at random: 500 of them, the same ones each time.
+"""Races of issue 4, run at random: 550 of them, the same ones each time.
 
 An episode starts with an empty host and goes through one race of each kind,
 in any order, on hardware and configurations that change. Actors (agents,
@@ -66,6 +66,8 @@ KINDS = (
     Kind('killed while it reports', boots=0, deletes=0,
          mischief=(mischief.KILL,)),
     Kind('killed while it binds', agents=1, boots=2, deletes=1,
+         mischief=(mischief.KILL,)),
+    Kind('killed while it changes modes', agents=2, deletes=0, flips=True,
          mischief=(mischief.KILL,)),
     Kind('reply lost', mischief=(mischief.LOST_REPLY,)),
     Kind('deadlock', agents=2, boots=2, mischief=(mischief.DEADLOCK,)),
