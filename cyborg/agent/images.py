@@ -39,7 +39,14 @@ def download(context, image_id: str, path: str) -> None:
             exception.GlanceConnectionFailed),
         stop=tenacity.stop_after_attempt(CONF.glance.num_retries + 1),
         wait=tenacity.wait_exponential(max=30), reraise=True)
-    attempts(_download, context, image_id, path)
+    try:
+        attempts(_download, context, image_id, path)
+    except exception.GlanceConnectionFailed as error:
+        # Whoever asked is told no addresses within the cloud.
+        LOG.warning('Image %(image)s cannot be fetched: %(reason)s',
+                    {'image': image_id, 'reason': exception.plain_text(
+                        error.__cause__ or error)})
+        raise
     LOG.info('Image %s fetched', image_id)
 
 
@@ -56,8 +63,7 @@ def _download(context, image_id, path):
         raise exception.ImageNotAuthorized(image_id=image_id) from error
     except ks_exc.ClientException as error:
         raise exception.GlanceConnectionFailed(
-            server=CONF.glance.endpoint_override or SERVICE_TYPE,
-            reason=exception.plain_text(error)) from error
+            host=CONF.host, reason='it does not answer') from error
     if answer.status_code != 200:
         # 204: the image exists, nobody uploaded its data yet.
         raise exception.ImageUnacceptable(
@@ -93,7 +99,7 @@ def _endpoint(context) -> str:
                 if interface + 'URL' in endpoint:
                     return endpoint[interface + 'URL']
     raise exception.GlanceConnectionFailed(
-        server=SERVICE_TYPE, reason='neither [glance] nor the catalog of the '
+        host=CONF.host, reason='neither [glance] nor the catalog of the '
         'request names an endpoint')
 
 
@@ -111,8 +117,7 @@ def _refusal(image_id, error):
             image_id=image_id, reason='there is no such image')
     if status is None or status >= 500:
         return exception.GlanceConnectionFailed(
-            server=CONF.glance.endpoint_override or SERVICE_TYPE,
-            reason='status %s' % status)
+            host=CONF.host, reason='it failed with status %s' % status)
     return exception.ImageBadRequest(
         image_id=image_id, response='status %s: %s' % (
             status, exception.plain_text(error)))

@@ -398,9 +398,10 @@ class InventoryInUse(Conflict):
 # Other services
 
 
-class GlanceConnectionFailed(CyborgException):
-    _msg_fmt = _('The image service at %(server)s cannot be reached: '
-                 '%(reason)s')
+class GlanceConnectionFailed(ServiceUnavailable):
+    _msg_fmt = _('The image service cannot be used on host %(host)s: '
+                 '%(reason)s. Repeat the request when it works; the log of '
+                 'that host has the details.')
 
 
 class ImageUnacceptable(Invalid):

@@ -21,6 +21,7 @@ from keystoneauth1 import exceptions as ks_exc
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common import sdk
+from cyborg.conf import CONF
 from cyborg.db import api
 from cyborg.db import controlpaths
 from cyborg.db import deployables
@@ -144,8 +145,10 @@ def find_image_by_function(context, function_id: str) -> str:
     try:
         answer = sdk.adapter('glance', 'image').get('/images?' + question)
     except ks_exc.ClientException as error:
+        # Only the log hears of this; see Binder.
         raise exception.GlanceConnectionFailed(
-            server='[glance]', reason=exception.plain_text(error)) from error
+            host=CONF.host, reason='it does not answer, %s'
+            % exception.plain_text(error)) from error
     images = answer.json().get('images') if answer.status_code == 200 else []
     if not images:
         raise exception.ImageUnacceptable(
