@@ -20,6 +20,7 @@ from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import attach_handles
 from cyborg.db.sqlalchemy import models
+from cyborg.inventory import attach_info
 from cyborg.inventory import identity
 
 # Handles read to pick from; others may take the first ones meanwhile.
@@ -127,22 +128,45 @@ def _target(session, request: Request) -> _Target:
     return _Target(row.id, row.uuid, row.hostname)
 
 
-def _candidates(session, deployable_id: int, wanted: int) -> list[sa.Row]:
+def _candidates(session, target: _Target, wanted: int) -> list[sa.Row]:
     """Free handles in the order to try them.
 
     The oldest ones first, as 2026.2 gave them away; those behind them in
     random order, since whoever needs those has met others at the front.
+
+    :raises exception.AttachInfoInvalid: all of them are damaged.
     """
     handle = models.AttachHandle
     found = session.execute(
         sa.select(handle.id, handle.uuid, handle.attach_type,
                   handle.attach_info)
-        .where(handle.deployable_id == deployable_id,
+        .where(handle.deployable_id == target.deployable_id,
                *attach_handles.is_free())
         .order_by(handle.id).limit(wanted + _SPARE_CANDIDATES)).all()
+    found = _usable(found, target.hostname)
     spare = list(found[wanted:])
     random.shuffle(spare)
     return list(found[:wanted]) + spare
+
+
+def _usable(found: Sequence[sa.Row], hostname: str) -> list[sa.Row]:
+    """Without the handles of which nobody could tell what to attach, or how.
+
+    :raises exception.AttachInfoInvalid: none is left; names the first.
+    """
+    usable, damage = [], None
+    for row in found:
+        try:
+            identity.handle_key(row.attach_type, row.attach_info)
+            attach_info.settings(row.attach_info)
+            usable.append(row)
+        except identity.InvalidInfo as error:
+            damage = damage or exception.AttachInfoInvalid(
+                uuid=row.uuid, host=hostname, key='attach_info',
+                value=row.attach_info, reason=error.reason)
+    if damage is not None and not usable:
+        raise damage
+    return usable
 
 
 def _take_one(session, candidates: list[sa.Row]) -> sa.Row | None:
@@ -182,6 +206,7 @@ def claim(context, requests: Sequence[Request],
         more).
     :raises exception.BindHostMismatch, exception.BindDeviceDisabled,
         exception.ExpectedOneObject: see :func:`_target`.
+    :raises exception.AttachInfoInvalid: see :func:`_candidates`.
     """
     # All callers go through the handles in one order: fewer deadlocks. ARQs
     # of one provider get theirs in the order of the request, as in 2026.2.
@@ -199,7 +224,8 @@ def claim(context, requests: Sequence[Request],
             target = targets[request.rp_uuid, request.hostname]
             where = target.deployable_id
             if where not in free:
-                free[where] = _candidates(session, where, wanted.count(where))
+                free[where] = _candidates(session, target,
+                                          wanted.count(where))
             handle = _take_one(session, free[where])
             if handle is None:
                 raise _no_handle(session, request, target)

@@ -2,6 +2,7 @@
 """Binding and unbinding ARQs over RPC."""
 
 import contextlib
+import json
 import sqlite3
 import threading
 import uuid
@@ -89,6 +90,41 @@ class BindTest(base.ConductorTestCase):
         # Nova deletes by instance what failed.
         self.assertIsNotNone(row.instance_uuid)
         self.assertEqual('failed', self.nova.statuses()[arq])
+
+    def test_damaged_handles_are_passed_over(self):
+        """Nova could not be told how to attach what cannot be read."""
+        handles = self.deployable(OTHER).handles
+        for handle, text in zip(handles, (
+                'no JSON', '{"bus": "3b"}', self._with(
+                    handles[2], managed='maybe')), strict=False):
+            self._store(handle, text)
+        arqs = [self.arq(), self.arq()]
+        self.bind(arqs[0], name=OTHER)
+        self.assertEqual(handles[3].id, self.arq_row(
+            arqs[0]).attach_handle_id)
+        error = self.assertRaises(exception.AttachInfoInvalid, self.bind,
+                                  arqs[1], name=OTHER)
+        self.assertEqual(
+            'The stored attach info of attach handle %s on host %s is not '
+            'usable: attach_info is no JSON: not JSON. Repair attach_handles.'
+            'attach_info in the database.' % (handles[0].uuid, base.HOST),
+            error.message)
+        self.assertState('BindFailed', arqs[1])
+        self.assertEqual('failed', self.nova.statuses()[arqs[1]])
+        self._store(handles[1], handles[1].attach_info)
+        arq = self.arq()
+        self.bind(arq, name=OTHER)
+        self.assertEqual(handles[1].id, self.arq_row(arq).attach_handle_id)
+
+    def _store(self, handle, text):
+        with self.db.engine.begin() as connection:
+            connection.execute(sa.update(models.AttachHandle).where(
+                models.AttachHandle.id == handle.id).values(
+                    attach_info=text))
+
+    @staticmethod
+    def _with(handle, **settings):
+        return json.dumps(json.loads(handle.attach_info) | settings)
 
     def test_set_is_bound_as_a_whole_or_not(self):
         """B43: the second ARQ fails, the first leaves nothing."""
