@@ -40,8 +40,9 @@ _ID = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,4})')
 _CLASS = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,6})')
 #: A number from 0 up; anything else, -1 above all, is "unknown".
 _NUMBER = re.compile(r'([0-9]{1,9})')
+#: A part of a path that has the shape of an address, and may be none.
 _ADDRESS_IN_PATH = re.compile(
-    r'[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7](?=/|$)')
+    r'(?<![^/])[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7](?=/|$)')
 #: Modules on which every VFIO driver for PCI devices depends.
 _VFIO_MODULES = ('vfio', 'vfio_pci_core')
 
@@ -121,10 +122,7 @@ class Fault:
 
     @property
     def address(self) -> PciAddress | None:
-        try:
-            return PciAddress.parse(self.name)
-        except pci_address.InvalidPciAddress:
-            return None
+        return _address(self.name)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,15 +186,27 @@ def upstream(sysfs_path: str, address: PciAddress) -> tuple[PciAddress, ...]:
     """Bridges between the host and a device, the root port first."""
     link = link_text(os.path.join(
         sysfs_path, 'bus/pci/devices', str(address)))
-    found = [PciAddress.parse(text)
-             for text in _ADDRESS_IN_PATH.findall(link)]
-    return tuple(bridge for bridge in found if bridge != address)
+    found = [_address(text) for text in _ADDRESS_IN_PATH.findall(link)]
+    return tuple(bridge for bridge in found
+                 if bridge is not None and bridge != address)
 
 
 def owner_of(path: str) -> PciAddress | None:
-    """The PCI function that a class device's sysfs path hangs below."""
+    """The PCI function that a class device's sysfs path hangs below.
+
+    None when the last part that could name it doesn't: what stands above is
+    a bridge.
+    """
     found = _ADDRESS_IN_PATH.findall(path)
-    return PciAddress.parse(found[-1]) if found else None
+    return _address(found[-1]) if found else None
+
+
+def _address(text: str) -> PciAddress | None:
+    """None for a text that is no address."""
+    try:
+        return PciAddress.parse(text)
+    except pci_address.InvalidPciAddress:
+        return None
 
 
 def list_names(path: str) -> list[str]:

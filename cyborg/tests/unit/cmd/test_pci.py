@@ -230,6 +230,21 @@ class TreeTest(CommandTestCase):
         for number in range(4):
             self.assertEqual(1, out.count(there % number), out)
 
+    def test_a_path_with_a_part_that_is_no_address(self):
+        """DSC-10: also in what only ``show`` and ``tree`` read."""
+        self.write('{}')
+        link = os.path.join(self.sysfs, 'bus/pci/devices/0000:46:00.0')
+        target = '../../../devices/pci0000:46/0000:46:ff.0/0000:46:00.0'
+        os.makedirs(os.path.join(os.path.dirname(link), target))
+        os.symlink(target, link)
+        for name in ('vendor', 'device', 'class'):
+            with open(os.path.join(link, name), 'w') as stream:
+                stream.write('0x12\n')
+        for arguments in (['tree'], ['show', '0000:46:00.0']):
+            status, out, err = self.run_command(*arguments)
+            self.assertEqual((0, ''), (status, err))
+            self.assertIn('0000:46:00.0', out)
+
     def test_unreadable_devices(self):
         self.write()
         self.tree.write('0000:25:00.0', 'class', b'')

@@ -320,6 +320,39 @@ class ScanTest(base.TestCase):
         self.assertEqual(('ens1f0',),
                          self.scan()[0]['0000:3b:00.0'].net_names)
 
+    def test_a_link_whose_part_is_no_address_ends_no_scan(self):
+        """DSC-10: slot ff has the shape of an address and is none."""
+        self.add()
+        for kind, name in (('net', 'odd0'), ('vfio-dev', 'vfio9')):
+            os.symlink('../../devices/pci0000:50/0000:50:ff.0/%s' % name,
+                       os.path.join(self.host.path, 'class', kind, name))
+        self.tree.net('0000:3b:00.0', 'ens1f0')
+        devices, faults = self.scan()
+        self.assertEqual(((), ('ens1f0',)),
+                         (faults, devices['0000:3b:00.0'].net_names))
+
+    def test_owner_is_what_the_last_part_names(self):
+        """Above it stand bridges, which own nothing of it."""
+        for path, owner in (
+                ('pci0000:50/0000:50:00.0/0000:51:00.0/net/x',
+                 A('0000:51:00.0')),
+                ('pci0000:50/0000:50:00.0/0000:51:ff.0/net/x', None),
+                ('pci0000:50/0000:50:ff.0/0000:51:00.0/net/x',
+                 A('0000:51:00.0')),
+                # A name that only ends as an address does.
+                ('0000:51:00.0/mdio_bus/mdio-0000:52:00.0',
+                 A('0000:51:00.0')),
+                ('virtual/net/lo', None), ('', None)):
+            self.assertEqual(owner, sysfs.owner_of(path), path)
+
+    def test_upstream_passes_over_a_part_that_is_no_address(self):
+        self.add()
+        os.symlink('../../../devices/pci0000:3a/0000:3a:00.0/0000:3b:ff.0/'
+                   '0000:3c:00.0', os.path.join(
+                       self.host.path, 'bus/pci/devices/0000:3c:00.0'))
+        self.assertEqual((A('0000:3a:00.0'),), sysfs.upstream(
+            self.host.path, A('0000:3c:00.0')))
+
     def test_upstream_bridges(self):
         self.tree.add('0000:3a:00.0', 0x1b36, 0xc, 0x060400)
         self.add(parent='0000:3a:00.0')
