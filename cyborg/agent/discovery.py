@@ -5,6 +5,7 @@ A report is complete or it is not sent: a driver that fails says nothing about
 its devices, least of all that they are gone (MIS-7).
 """
 
+from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +40,7 @@ def discover(drivers: Sequence[loading.LoadedDriver]) -> list[Any]:
 
 def _discover(loaded: loading.LoadedDriver) -> list[Any]:
     try:
-        found = loaded.driver.discover()
+        found = _question(loaded.driver)()
     except exception.ConfigInvalid:
         raise
     except Exception as error:
@@ -56,6 +57,21 @@ def _discover(loaded: loading.LoadedDriver) -> list[Any]:
                           'DriverDevice objects' % type(device).__name__)
     LOG.debug('Driver %s found %d devices', loaded.name, len(found))
     return list(found)
+
+
+def _question(driver) -> Callable[[], Any]:
+    """``rediscover()`` where a driver has it, else ``discover()``.
+
+    Nothing of what a driver reports is changed here. A class that derives
+    from one with both, and says anew what ``discover()`` is, may change what
+    it gets from there, and is asked for that.
+    """
+    for owner in (driver, *type(driver).__mro__):
+        own = getattr(owner, '__dict__', {})
+        if 'discover' in own:
+            return getattr(driver, 'rediscover' if 'rediscover' in own
+                           else 'discover')
+    return driver.discover
 
 
 def _failed(name: str, reason: str) -> DiscoveryFailed:

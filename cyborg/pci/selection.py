@@ -32,6 +32,21 @@ class Outcome(enum.StrEnum):
     UNREADABLE = 'unreadable'
 
 
+class Advice(str):
+    """What an operator should know of a device: a sentence without subject.
+
+    :ivar about: what it is about. The words may differ from one look to the
+        next, as when a further device joins an IOMMU group.
+    """
+
+    about: str
+
+    def __new__(cls, about: str, text: str):
+        self = super().__new__(cls, text)
+        self.about = about
+        return self
+
+
 class Verdict(NamedTuple):
     """What becomes of one device (a tuple for the reason ``PciDevice`` is).
 
@@ -39,8 +54,7 @@ class Verdict(NamedTuple):
     :ivar managed: what that rule sets, None when it doesn't say.
     :ivar stateful: the device keeps what a guest wrote.
     :ivar unsafe: it is offered only since the workaround is on.
-    :ivar advice: what an operator should know about the device, each a
-        sentence without its subject.
+    :ivar advice: what an operator should know about the device.
     """
 
     device: sysfs.PciDevice
@@ -49,7 +63,7 @@ class Verdict(NamedTuple):
     managed: bool | None = None
     stateful: bool = False
     unsafe: bool = False
-    advice: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
 
     @property
     def offered(self) -> bool:
@@ -136,11 +150,12 @@ def _advise(verdicts, rules, facts, uses):
                   *neighbours.get(device.iommu_group, ()),
                   *_functions(device)]
         if uses:
-            advice += ['it %s' % use for use in uses.get(device.address, ())]
+            advice += [Advice(use, 'it %s' % use)
+                       for use in uses.get(device.address, ())]
         yield verdict._replace(advice=tuple(advice)) if advice else verdict
 
 
-def _all_neighbours(verdicts) -> dict[str, list[str]]:
+def _all_neighbours(verdicts) -> dict[str, list[Advice]]:
     """Advice for the members of the IOMMU groups that need some."""
     left_out: dict[str, list[str]] = {}
     for verdict in verdicts:
@@ -151,10 +166,10 @@ def _all_neighbours(verdicts) -> dict[str, list[str]]:
             left_out.setdefault(device.iommu_group, []).append(
                 str(device.address))
     # Once a group, not once a member: without isolation a group is large.
-    return {group: ['its IOMMU group %s also holds %s, not offered: a guest '
-                    'starts only when no host driver uses any device of the '
-                    'group' % (group, _few(names))]
-            for group, names in left_out.items()}
+    return {group: [Advice(
+        'iommu group', 'its IOMMU group %s also holds %s, not offered: a '
+        'guest starts only when no host driver uses any device of the group'
+        % (group, _few(names)))] for group, names in left_out.items()}
 
 
 def _managed_elsewhere(verdict, rules, facts):
@@ -162,9 +177,10 @@ def _managed_elsewhere(verdict, rules, facts):
     if len(rules) == 1:
         return ()
     return [
-        'managed=%s of %s decides, although %s also matches and sets '
-        'managed=%s' % (_word(verdict.effective_managed), verdict.rule.label,
-                        rule.label, _word(rule.managed))
+        Advice(rule.label, 'managed=%s of %s decides, although %s also '
+               'matches and sets managed=%s' % (
+                   _word(verdict.effective_managed), verdict.rule.label,
+                   rule.label, _word(rule.managed)))
         for rule in rules[rules.index(verdict.rule) + 1:]
         if rule.managed is not None
         and rule.managed != verdict.effective_managed
@@ -178,15 +194,16 @@ def _not_vfio(verdict):
         state = 'it is bound to no driver'
     else:
         state = 'its driver %s does not provide VFIO' % verdict.device.driver
-    return ['managed=false leaves its binding as it is, but %s: a guest '
-            'cannot start with it' % state]
+    return [Advice('vfio', 'managed=false leaves its binding as it is, but '
+                   '%s: a guest cannot start with it' % state)]
 
 
 def _functions(device):
     if not device.virtfns:
         return ()
-    return ['it is a physical function with %d virtual functions enabled: '
-            'they vanish while a guest has it' % len(device.virtfns)]
+    return [Advice('functions', 'it is a physical function with %d virtual '
+                   'functions enabled: they vanish while a guest has it'
+                   % len(device.virtfns))]
 
 
 def _few(names: list[str]) -> str:

@@ -29,9 +29,11 @@ class Summary(NamedTuple):
 
 def parse(data: bytes) -> Summary | None:
     """What a ``uevent`` file says; None when it isn't a PCI function's."""
-    # Thousands of functions share what the kernel writes before the address.
-    head, mark, _rest = data.partition(b'PCI_SLOT_NAME=')
-    return _summary(head) or (_summary(data) if mark else None)
+    # Thousands of functions differ in the line with the address alone.
+    before, mark, rest = data.partition(b'\nPCI_SLOT_NAME=')
+    if mark:
+        data = before + b'\n\n' + rest.partition(b'\n')[2]
+    return _summary(data)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -4,7 +4,7 @@
 The texts are those 2026.2 wrote, to the byte: stored rows keep them.
 """
 
-import functools
+from collections.abc import Sequence
 import json
 
 from cyborg.common import constants
@@ -38,17 +38,20 @@ def attach_info(device: sysfs.PciDevice, managed: bool | None = None,
 
 def pci_function(device: sysfs.PciDevice, *, host: str, kind: str, model: str,
                  board: dict, vendor_board: str, driver_name: str,
-                 resource_class: str, traits: tuple[str, ...], handle: str):
+                 resource_class: str, traits: Sequence[str], handle: str):
     """One function as a device with one deployable and one attach handle.
 
     :param kind: device type, of ``constants.DEVICE_TYPE``.
     :param board: standard board information, keys in the order stored.
     :param handle: attach info as JSON text.
     """
+    attributes = [('rc', resource_class)] + [
+        ('trait%d' % number, trait) for number, trait in enumerate(traits)]
     deployable = driver_deployable.DriverDeployable(
         name='%s_%s' % (host, device.address), num_accelerators=1,
         driver_name=driver_name,
-        attribute_list=list(_attributes(resource_class, traits)),
+        attribute_list=[driver_attribute.DriverAttribute(key=key, value=value)
+                        for key, value in attributes],
         attach_handle_list=[driver_attach_handle.DriverAttachHandle(
             attach_type=constants.AH_TYPE_PCI, attach_info=handle,
             in_use=False)])
@@ -59,14 +62,3 @@ def pci_function(device: sysfs.PciDevice, *, host: str, kind: str, model: str,
         controlpath_id=driver_controlpath_id.DriverControlPathID(
             cpid_type=constants.CPID_TYPE_PCI,
             cpid_info=json.dumps(device.address.fields())))
-
-
-@functools.lru_cache(maxsize=256)
-def _attributes(resource_class: str, traits: tuple[str, ...]
-                ) -> tuple[driver_attribute.DriverAttribute, ...]:
-    """Shared by all devices of a kind, since nothing changes an attribute."""
-    return tuple(
-        driver_attribute.DriverAttribute(key=key, value=value)
-        for key, value in [('rc', resource_class)] + [
-            ('trait%d' % number, trait)
-            for number, trait in enumerate(traits)])

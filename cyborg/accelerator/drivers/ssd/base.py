@@ -118,5 +118,5 @@ def _report(device: sysfs.PciDevice, name: str):
         board={'product_id': device.product_id,
                'controller': device.class_name},
         vendor_board='{"vendor_info": "ssd_vb_info"}', driver_name=word,
-        resource_class=constants.SSD, traits=tuple(traits),
+        resource_class=constants.SSD, traits=traits,
         handle=records.attach_info(device, stateful=True))

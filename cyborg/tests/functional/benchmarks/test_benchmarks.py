@@ -30,7 +30,7 @@ class BenchmarksTest(base.TestCase):
                              '1')
         # uevent and numa_node of each, sriov_totalvfs of every eighth.
         self.assertEqual((1, 2 * 64 + 8), (found['most'], found['files']))
-        for name in ('ours discover() at start', 'ours discover() again'):
+        for name in ('ours discovery at start', 'ours discovery again'):
             self.assertGreater(found['figures'][name]['wall'], 0)
 
     def test_service(self):

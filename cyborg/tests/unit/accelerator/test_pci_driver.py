@@ -7,6 +7,8 @@ import shutil
 
 from cyborg.accelerator import exceptions
 from cyborg.accelerator.drivers.pci.pci import driver
+from cyborg.agent import discovery
+from cyborg.agent import loading
 from cyborg.common import exception
 from cyborg.tests import base
 from cyborg.tests.fixtures import sysfs as sysfs_fixture
@@ -334,6 +336,18 @@ class DiscoverTest(DriverTestCase):
              'managed=false leaves its binding as it is, but it is bound to '
              'no driver: a guest cannot start with it'], self.warnings())
 
+    def test_advice_in_other_words_is_not_given_again(self):
+        """Each further VF changes the words."""
+        self.add(totalvfs=4)
+        self.configure('{"address": "0000:3b:00.0"}')
+        started = self.start()
+        for function in (1, 2, 3):
+            self.add('0000:3b:00.%d' % function, physfn='0000:3b:00.0')
+            self.assertEqual(function + 1, len(started.discover()))
+        warned, = [text for text in self.warnings()
+                   if 'physical function' in text]
+        self.assertIn('with 1 virtual functions enabled', warned)
+
     def test_devices_come_and_go(self):
         """B14, B22, B30"""
         self.add(totalvfs=4)
@@ -353,12 +367,12 @@ class DiscoverTest(DriverTestCase):
         self.add('0000:41:00.0')
         self.configure('{}')
         started = self.start()
-        first, kept = started.discover()
-        again, kept_again = started.discover()
+        first, kept = started.rediscover()
+        again, kept_again = started.rediscover()
         self.assertIs(first, again)
         self.tree.remove('0000:3b:00.0')
         self.tree.add('0000:3b:00.0', 0x8086, 0x154c, 0x020000, numa_node=1)
-        replaced, kept_again = started.discover()
+        replaced, kept_again = started.rediscover()
         self.assertIs(kept, kept_again)
         self.assertEqual(('8086', '154c', 'INTEL', 1), (
             replaced.vendor, replaced.model,
@@ -366,10 +380,55 @@ class DiscoverTest(DriverTestCase):
             handles([replaced])['0000:3b:00.0']['numa_node']))
         self.assertEqual('10de', first.vendor)
         self.tree.remove('0000:3b:00.0')
-        self.assertEqual([kept], started.discover())
+        self.assertEqual([kept], started.rediscover())
         self.add(numa_node=0)
         self.assertEqual(first.obj_to_primitive(),
-                         started.discover()[0].obj_to_primitive())
+                         started.rediscover()[0].obj_to_primitive())
+
+    def test_a_rule_that_decides_anew_for_an_unchanged_device(self):
+        """DSC-7: the PF's interface, which a rule names, gets a new name."""
+        self.tree.add('0000:3b:00.0', 0x8086, 0x1572, 0x020000, totalvfs=4)
+        self.tree.add('0000:3b:02.0', 0x8086, 0x154c, 0x020000,
+                      physfn='0000:3b:00.0')
+        self.tree.net('0000:3b:00.0', 'eth0')
+        self.configure('{"devname": "eth1", "managed": false}',
+                       '{"product_id": "154c"}')
+        started = self.start()
+        self.assertNotIn('managed', handles(started.rediscover())[
+            '0000:3b:02.0'])
+        os.unlink(os.path.join(self.host.path, 'class/net/eth0'))
+        self.tree.net('0000:3b:00.0', 'eth1')
+        self.assertIs(False, handles(started.rediscover())[
+            '0000:3b:02.0']['managed'])
+
+    def test_what_a_caller_changes_is_not_reported_again(self):
+        """BASE-1: a driver made of this one may edit what it gets."""
+        self.add()
+        self.add('0000:41:00.0')
+        self.configure('{}')
+
+        class Renaming(driver.PCIDriver):
+
+            def discover(self):
+                found = super().discover()
+                for device in found:
+                    device.model += '-special'
+                    device.deployable_list[0].attribute_list[1].value += '_X'
+                return found
+
+        drivers = [loading.LoadedDriver('pci_driver', Renaming())]
+        for _report in range(3):
+            for device in discovery.discover(drivers):
+                self.assertEqual(
+                    ('1eb8-special', 'OWNER_CYBORG_X'), (
+                        device.model,
+                        device.deployable_list[0].attribute_list[1].value))
+        plain = [loading.LoadedDriver('pci_driver', self.start())]
+        self.assertEqual(['1eb8', '1eb8'], [
+            device.model for device in discovery.discover(plain)])
+        self.assertIs(*(discovery.discover(plain)[0] for _report in 'ab'))
+        self.assertIsNot(*(plain[0].driver.discover()[0]
+                           for _report in 'ab'))
 
     def test_a_long_running_driver_reports_as_a_new_one(self):
         """DSC-7: whatever a host goes through."""
@@ -396,7 +455,8 @@ class DiscoverTest(DriverTestCase):
             self.assertEqual(
                 [device.obj_to_primitive()
                  for device in self.start().discover()],
-                [device.obj_to_primitive() for device in started.discover()])
+                [device.obj_to_primitive()
+                 for device in started.rediscover()])
 
     def test_captured_host(self):
         """The igb and NVMe VFs of a real host, by their PF's address."""

@@ -60,6 +60,26 @@ class PCIDriver(driver.GenericDriver):
         :raises cyborg.accelerator.exceptions.HostDevicesUnreadable: sysfs
             doesn't list the devices.
         """
+        return [_report(verdict, CONF.host) for verdict in self._offered()]
+
+    def rediscover(self) -> list:
+        """As :meth:`discover`, but what is as it was is the same object.
+
+        Making objects takes far longer than looking at the devices, and from
+        one report to the next hardly any device changes. For callers that
+        change nothing of what they get.
+        """
+        offered = self._offered()
+        last, self._last = self._last, {}
+        for verdict in offered:
+            address = verdict.device.address
+            reported = last.get(address)
+            if reported is None or reported.verdict != verdict:
+                reported = _Reported(verdict, _report(verdict, CONF.host))
+            self._last[address] = reported
+        return [reported.device for reported in self._last.values()]
+
+    def _offered(self) -> list[selection.Verdict]:
         config = self._config()
         found = survey.survey(config)
         self._tell_faults(found.faults)
@@ -67,21 +87,7 @@ class PCIDriver(driver.GenericDriver):
         survey.check_classes(config.host, found)
         LOG.debug('%d of %d PCI devices of host %s are offered',
                   len(found.offered), len(found.verdicts), config.host)
-        return self._reports(found, config.host)
-
-    def _reports(self, found: survey.Survey, host: str) -> list:
-        """The objects; those of devices that are as they were serve again.
-
-        Making objects takes far longer than looking at the devices.
-        """
-        last, self._last = self._last, {}
-        for verdict in found.offered:
-            address = verdict.device.address
-            reported = last.get(address)
-            if reported is None or reported.verdict != verdict:
-                reported = _Reported(verdict, _report(verdict, host))
-            self._last[address] = reported
-        return [reported.device for reported in self._last.values()]
+        return found.offered
 
     def _config(self) -> survey.Configuration:
         if self._configuration is None:
@@ -131,7 +137,7 @@ class PCIDriver(driver.GenericDriver):
                 self._announcer.unsafe_device(
                     LOG, survey.DRIVER, str(address))
             for advice in verdict.advice:
-                if first_time('advice', address, advice):
+                if first_time('advice', address, advice.about):
                     LOG.warning('PCI device %s of host %s is offered, but: '
                                 '%s', address, CONF.host, advice)
 
@@ -147,6 +153,6 @@ def _report(verdict: selection.Verdict, host: str):
         device, host=host, kind=constants.DEVICE_PCI, model=device.product_id,
         board={'product_id': device.product_id, 'controller': None},
         vendor_board='miss_vb_info', resource_class=constants.PCI,
-        traits=tuple(traits), driver_name=(word or device.vendor_id).upper(),
+        traits=traits, driver_name=(word or device.vendor_id).upper(),
         handle=records.attach_info(device, verdict.managed,
                                    verdict.stateful))
