@@ -291,11 +291,11 @@ class _Reader:
 
     def _device(self, address, place: int) -> PciDevice:
         """:param place: descriptor of the device's directory."""
-        summary = self._summary(place)
+        source, summary = self._summary(place)
         driver = summary.driver
         module = self._module(driver) if driver else None
         physfn = self._physfn(place)
-        return PciDevice(
+        device = PciDevice(
             address, *summary, module,
             bool(driver == 'vfio-pci' or module in self._vfio_modules
                  or self._on_vfio and address in self._on_vfio),
@@ -303,13 +303,20 @@ class _Reader:
             self._number(place, 'numa_node'),
             _link_name(place, 'iommu_group'),
             tuple(self._net.get(address, ())))
+        # An attribute that is absent may have gone with the device, whose
+        # removal (device_del() of the kernel) begins with its uevent.
+        if _gone(place, source):
+            raise _Bad(_VANISHED)
+        return device
 
-    def _summary(self, place: int) -> uevent.Summary:
+    def _summary(self, place: int) -> tuple[str, uevent.Summary]:
+        """The file that shows whether the device is there, and what it is."""
+        source = 'uevent'
         try:
-            found = uevent.parse(_read(place, 'uevent'))
+            found = uevent.parse(_read(place, source))
         except FileNotFoundError:
-            found = None
-        return found or uevent.Summary(
+            source, found = 'vendor', None
+        return source, found or uevent.Summary(
             _required(place, 'vendor', self._ids),
             _required(place, 'device', self._ids),
             _required(place, 'class', self._classes),
@@ -387,6 +394,23 @@ def _exists(place: int, name: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _gone(place: int, name: str) -> bool:
+    """Whether a file that was read is there no more.
+
+    :raises OSError: there is no telling.
+    """
+    if os.access(name, os.F_OK, dir_fd=place):
+        return False
+    try:
+        # Only this says why: a lack of memory is no fault of the device.
+        os.stat(name, dir_fd=place)
+    except OSError as error:
+        if error.errno not in _GONE:
+            raise
+        return True
+    return False
 
 
 def _link_name(place: int, name: str) -> str | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import builtins
+import contextlib
 import errno
 import os
 from unittest import mock
@@ -152,6 +153,91 @@ class ScanTest(base.TestCase):
         self.assertEqual(['0000:3c:00.0'], list(devices))
         self.assertEqual('class: No such device', faults[0].reason)
 
+    def remove_while_reading(self, where, step, remove):
+        """Let a device go when a scan comes to one of its files.
+
+        :param step: name of a file or link; ``remove`` is called before it
+            is asked for, and for ``source``, where the ids come from, after
+            it was read.
+        """
+        place = os.path.realpath(os.path.join(
+            self.host.path, 'bus/pci/devices', where))
+        waiting = [remove]
+
+        def go(path):
+            if path == os.path.join(place, step) and waiting:
+                waiting.pop()()
+
+        def at_name(function):
+            def ask(name, *args, dir_fd=None, **kwargs):
+                if dir_fd is not None:
+                    go(os.path.join(readlink(
+                        '/proc/self/fd/%d' % dir_fd), name))
+                return function(name, *args, dir_fd=dir_fd, **kwargs)
+            return ask
+
+        def after_read(descriptor, size):
+            data = read(descriptor, size)
+            if step == self.source:
+                go(readlink('/proc/self/fd/%d' % descriptor))
+            return data
+
+        readlink, read = os.readlink, os.read
+        with contextlib.ExitStack() as patches:
+            for name in ('access', 'open', 'readlink'):
+                if step != self.source:
+                    patches.enter_context(mock.patch.object(
+                        os, name, new=at_name(getattr(os, name))))
+            patches.enter_context(mock.patch.object(
+                os, 'read', new=after_read))
+            devices, faults = self.scan()
+        self.assertEqual([], waiting, step)
+        return devices, faults
+
+    #: The last file that identifies a device.
+    source = 'class'
+
+    def add_function(self):
+        self.add('0000:3b:00.1', physfn='0000:3b:00.0', numa_node=1,
+                 driver='igbvf', iommu_group=7)
+
+    def test_a_device_without_its_last_attributes_is_no_good_one(self):
+        """DSC-10: their files answer as if it had never had them."""
+        self.add(totalvfs=4)
+        for step in (self.source, 'physfn', 'sriov_totalvfs', 'numa_node',
+                     'iommu_group'):
+            where = '0000:3b:00.1'
+            self.add_function()
+            if step == 'sriov_totalvfs':
+                self.add(where := '0000:3c:00.0', totalvfs=4)
+            devices, faults = self.remove_while_reading(
+                where, step, lambda where=where: self.tree.remove(where))
+            self.assertEqual(
+                (False, (sysfs.Fault(
+                    where, 'it vanished while it was read'),)),
+                (where in devices, faults), step)
+            self.assertIn('0000:3b:00.0', devices)
+
+    def test_a_device_whose_removal_has_begun(self):
+        """The kernel takes the link below bus/pci/devices away last.
+
+        device_del() in drivers/base/core.c: ``uevent``, then the others.
+        """
+        self.add()
+        self.add('0000:3c:00.0')
+        place = os.path.join(self.host.path, 'bus/pci/devices/0000:3b:00.0')
+
+        def remove():
+            for name in ('uevent', 'vendor', 'numa_node'):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(place, name))
+
+        devices, faults = self.remove_while_reading(
+            '0000:3b:00.0', 'numa_node', remove)
+        self.assertEqual(['0000:3c:00.0'], list(devices))
+        self.assertEqual((sysfs.Fault(
+            '0000:3b:00.0', 'it vanished while it was read'),), faults)
+
     def test_any_file_may_fail_during_the_read(self):
         """DSC-10: whichever file it is, the other devices are reported."""
         self.add(totalvfs=2)
@@ -282,6 +368,18 @@ class ScanTest(base.TestCase):
                     error = self.assertRaises(
                         sysfs.SysfsUnreadable, sysfs.scan, self.host.path)
                 self.assertEqual(os.strerror(number), error.reason)
+
+    def test_a_file_of_which_nobody_can_tell_whether_it_is_there(self):
+        """MIS-7: access() answers "no" whatever it is that went wrong."""
+        self.add()
+        error = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), 'vendor')
+        with mock.patch.object(os, 'access', new=lambda *a, **k: False):
+            self.assertEqual((['0000:3b:00.0'], ()), (
+                list(self.scan()[0]), self.scan()[1]))
+            with mock.patch.object(os, 'stat', side_effect=error):
+                self.assertEqual(error.strerror, self.assertRaises(
+                    sysfs.SysfsUnreadable, sysfs.scan,
+                    self.host.path).reason)
 
     def test_an_entry_that_is_no_directory(self):
         self.add()
@@ -443,6 +541,12 @@ class SummaryTest(ScanTest):
 
     Every test of the parent runs on attributes alone.
     """
+
+    source = 'uevent'
+
+    def add_function(self):
+        super().add_function()
+        self.summarize('0000:3b:00.1', driver='igbvf')
 
     def summarize(self, where='0000:3b:00.0', text=None, driver='igb'):
         text = text or (
