@@ -14,8 +14,6 @@ from cyborg.pci import sysfs
 
 PciAddress = pci_address.PciAddress
 
-#: How many layers (bonds, bridges, logical volumes) are looked through.
-_LAYERS = 8
 _ALL_ZERO = '0' * 32
 
 
@@ -30,11 +28,11 @@ def host_uses(sysfs_path: str) -> dict[PciAddress, tuple[str, ...]]:
     uses: dict[PciAddress, list[str]] = {}
     owners = sysfs.net_owners(sysfs_path)
     for interface in sorted(_default_route_interfaces(proc)):
-        for name in _lower_interfaces(sysfs_path, interface):
-            if name in owners:
-                uses.setdefault(owners[name], []).append(
-                    'carries the default route of the host (%s)'
-                    % printable.name(interface))
+        below = _lower_interfaces(sysfs_path, interface)
+        for owner in {owners[name] for name in below if name in owners}:
+            uses.setdefault(owner, []).append(
+                'carries the default route of the host (%s)'
+                % printable.name(interface))
     mounted: dict[PciAddress, str] = {}
     for device, place in _mounts(proc):
         for owner in _disk_owners(sysfs_path, device):
@@ -67,16 +65,16 @@ def _default_route_interfaces(proc: str) -> set[str]:
     return found
 
 
-def _lower_interfaces(sysfs_path: str, name: str) -> list[str]:
+def _lower_interfaces(sysfs_path: str, name: str) -> set[str]:
     """An interface and all it stands on."""
-    found, todo = [], [name]
-    for _layer in range(_LAYERS):
-        found.extend(todo)
-        todo = [below.removeprefix('lower_')
-                for upper in todo
-                for below in sysfs.list_names(os.path.join(
-                    sysfs_path, 'class/net', upper))
-                if below.startswith('lower_')]
+    found, todo = {name}, [name]
+    while todo:
+        names = sysfs.list_names(
+            os.path.join(sysfs_path, 'class/net', todo.pop()))
+        below = {each.removeprefix('lower_') for each in names
+                 if each.startswith('lower_')} - found
+        found |= below
+        todo.extend(below)
     return found
 
 
@@ -100,16 +98,12 @@ def _mounts(proc: str) -> list[tuple[str, str]]:
 def _disk_owners(sysfs_path: str, device: str) -> set[PciAddress]:
     """PCI functions below a block device, seen through its layers."""
     kind = 'dev/block' if ':' in device else 'class/block'
-    todo = [os.path.join(sysfs_path, kind, device)]
-    owners = set()
-    for _layer in range(_LAYERS):
-        below = []
-        for path in todo:
-            owner = sysfs.owner_of(sysfs.link_text(path))
-            if owner is not None:
-                owners.add(owner)
-            below.extend(
-                os.path.join(sysfs_path, 'class/block', name) for name in
-                sysfs.list_names(os.path.join(path, 'slaves')))
-        todo = below
-    return owners
+    path = os.path.join(sysfs_path, kind, device)
+    found, todo = {path}, [path]
+    while todo:
+        below = {os.path.join(sysfs_path, 'class/block', name) for name in
+                 sysfs.list_names(os.path.join(todo.pop(), 'slaves'))} - found
+        found |= below
+        todo.extend(below)
+    owners = {sysfs.owner_of(sysfs.link_text(path)) for path in found}
+    return {owner for owner in owners if owner is not None}

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import contextlib
+import itertools
 import os
+from unittest import mock
 
 from cyborg.pci import address
 from cyborg.pci import usage
@@ -56,6 +59,64 @@ class HostUsesTest(base.TestCase):
                        'eth9 00000000 0 3 0 0 0 000000ff 0 0 0\n')
         self.assertEqual(
             {NIC: ['carries the default route of the host (br0)']},
+            self.uses())
+
+    def test_interfaces_that_name_each_other(self):
+        """Each is looked at once; a path each would be millions."""
+        self.tree.net(NIC, 'eth0')
+        names = ['bond%d' % number for number in range(9)]
+        self.make(*('class/net/%s/lower_%s' % (upper, lower)
+                    for upper in names for lower in [*names, 'eth0']))
+        self.tree.proc('net/route', 'bond0 00000000 0 3 0 0 0 00000000\n')
+        with self.looked_at() as paths:
+            self.assertEqual(
+                {NIC: ['carries the default route of the host (bond0)']},
+                self.uses())
+        self.assertEqual(len(set(paths)), len(paths))
+
+    def test_block_devices_that_name_each_other(self):
+        self.tree.block(DISK, 'nvme0n1', '259:0')
+        names = ['dm-%d' % number for number in range(9)]
+        self.make(*('class/block/%s/slaves/%s' % (upper, lower)
+                    for upper in names for lower in [*names, 'nvme0n1']),
+                  'dev/block/254:0/slaves/dm-0')
+        self.tree.proc('self/mountinfo',
+                       '25 1 254:0 / / rw - ext4 /dev/dm-0 rw\n')
+        with self.looked_at() as paths:
+            self.assertEqual({DISK: ['holds the mounted file system /']},
+                             self.uses())
+        self.assertEqual(len(set(paths)), len(paths))
+
+    @contextlib.contextmanager
+    def looked_at(self):
+        """Directories that are listed meanwhile."""
+        paths, listdir = [], os.listdir
+
+        def record(path):
+            paths.append(path)
+            if len(paths) > 1000:
+                self.fail('1000 directories were looked at')
+            return listdir(path)
+
+        with mock.patch.object(os, 'listdir', new=record):
+            yield paths
+
+    def test_layers_without_end(self):
+        """However many stand between the route and the function."""
+        self.tree.net(NIC, 'eth0')
+        names = [*('vlan%d' % number for number in range(20)), 'eth0']
+        self.make(*('class/net/%s/lower_%s' % pair
+                    for pair in itertools.pairwise(names)))
+        self.tree.proc('net/route', 'vlan0 00000000 0 3 0 0 0 00000000\n')
+        self.assertEqual([NIC], list(self.uses()))
+
+    def test_a_function_with_two_ways_to_it_is_told_once(self):
+        for name in ('eth0', 'eth1'):
+            self.tree.net(NIC, name)
+        self.make('class/net/bond0/lower_eth0', 'class/net/bond0/lower_eth1')
+        self.tree.proc('net/route', 'bond0 00000000 0 3 0 0 0 00000000\n')
+        self.assertEqual(
+            {NIC: ['carries the default route of the host (bond0)']},
             self.uses())
 
     def test_mounted_file_system(self):
