@@ -122,3 +122,16 @@ class OptionNameTest(base.TestCase):
         self.assertIn('Deprecated opt pci/%s found' % OLD, text)
         self.assertEqual(1, self.validate(
             line, arguments=['--fatal-warnings'])[0])
+
+    def test_config_validator_and_both_names(self):
+        """CFG-1: as with the old name alone, in either order."""
+        lines = ('%s = {"vendor_id": "10de"}' % OLD,
+                 '%s = {"vendor_id": "8086"}' % NEW)
+        for order in (lines, lines[::-1]):
+            status, text = self.validate(*order)
+            self.assertEqual(0, status, text)
+            self.assertIn('Deprecated opt pci/%s found' % OLD, text)
+            self.assertNotIn('Deprecated opt pci/%s' % NEW, text)
+            self.assertNotIn('not part of the sample config', text)
+            self.assertEqual(1, self.validate(
+                *order, arguments=['--fatal-warnings'])[0])
