@@ -20,8 +20,10 @@ from cyborg.cmd import pci_rows
 from cyborg.common import config
 from cyborg.common import exception
 from cyborg.conf import CONF
+from cyborg.pci import usage
 from cyborg.standalone import demo
 from cyborg.standalone import display
+from cyborg.standalone import proposal
 from cyborg.standalone import service
 from cyborg.standalone import settings
 
@@ -106,12 +108,14 @@ def _until_signalled() -> threading.Event:
 
 
 def _show(running: service.Standalone, state: pathlib.Path) -> None:
-    found = survey.survey(survey.configuration(CONF))
+    config = survey.configuration(CONF)
+    found = survey.survey(config)
     rows = [pci_rows.for_people(row) for row in pci_rows.devices(found)]
     drivers = CONF.agent.enabled_drivers
     _print(display.devices(
         pci_rows.HEADINGS, rows, host=CONF.host, sysfs=CONF.pci.sysfs_path,
-        offered=len(found.offered), drivers=drivers))
+        offered=len(found.offered), drivers=drivers,
+        example=None if found.offered else _example(config, found)))
     if CONF.demo:
         return
     _print(display.places(running.url, running.placement_url, str(state)))
@@ -121,6 +125,18 @@ def _show(running: service.Standalone, state: pathlib.Path) -> None:
         'CUSTOM_PCI' if found.offered else 'FPGA',
         display.bind_body(CONF.host, device['rp_uuid'], str(uuid.uuid4()))
         if device else None))
+
+
+def _example(config: survey.Configuration,
+             found: survey.Survey) -> str | None:
+    """A rule for the command line that would make a device be offered."""
+    if CONF.pci.device_spec != settings.rules(CONF):
+        # Those of a file, which have the last word.
+        return None
+    address = proposal.device(
+        [verdict.device for verdict in found.verdicts], config.exclude,
+        usage.host_uses(config.sysfs_path))
+    return proposal.rule(address) if address else None
 
 
 def _print(lines: Iterable[str]) -> None:

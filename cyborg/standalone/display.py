@@ -11,11 +11,12 @@ _COLUMNS = ('Address', 'Ids', 'Class', 'Driver', 'Kind', 'NUMA', 'Verdict')
 
 
 def devices(headings: Sequence[str], rows: Sequence[Sequence[str]], *,
-            host: str, sysfs: str, offered: int, drivers: Sequence[str]
-            ) -> Iterator[str]:
+            host: str, sysfs: str, offered: int, drivers: Sequence[str],
+            example: str | None) -> Iterator[str]:
     """What the host has, and what of it is offered.
 
     :param rows: one a PCI device, cells under ``headings``.
+    :param example: a rule that would offer one of them, where there is one.
     """
     yield 'PCI devices of host %s (%s):' % (host, sysfs)
     yield ''
@@ -23,10 +24,10 @@ def devices(headings: Sequence[str], rows: Sequence[Sequence[str]], *,
     yield ''
     yield '%d of %d offered.' % (offered, len(rows))
     if not offered:
-        yield ('Nothing of a machine is handed out unasked. To offer a '
-               'device, for example:')
-        yield '  --device-spec \'{"address": "%s"}\'' % (
-            rows[-1][0] if rows else '0000:3b:00.0')
+        yield ('Nothing of a machine is handed out unasked.'
+               + (' To offer a device, for example:' if example else ''))
+        if example:
+            yield "  --device-spec '%s'" % example
     if FAKE_DRIVER in drivers:
         yield ('The fake driver offers an FPGA with 16 regions to play '
                'with.')

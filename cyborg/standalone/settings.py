@@ -42,9 +42,10 @@ CLI_OPTS = [
                      '--demo a free one.'),
     cfg.PortOpt('placement-port', min=0, default=0, metavar='PORT',
                 help='Port of Placement on 127.0.0.1. Default: a free one.'),
-    cfg.StrOpt('device-spec', metavar='JSON',
-               help='A rule in the form of [pci] device_spec: which PCI '
-                    'devices to offer.'),
+    cfg.MultiStrOpt('device-spec', default=[], metavar='JSON',
+                    help='A rule in the form of [pci] device_spec: which PCI '
+                         'devices to offer. May be given several times; the '
+                         'first rule that matches a device counts.'),
 ]
 
 
@@ -92,7 +93,7 @@ def drivers(conf: cfg.ConfigOpts) -> list[str]:
 
 def rules(conf: cfg.ConfigOpts) -> list[str]:
     if conf.device_spec:
-        return [conf.device_spec]
+        return list(conf.device_spec)
     if conf.simulate:
         return [json.dumps(rule) for rule in SIMULATED_RULES]
     return []

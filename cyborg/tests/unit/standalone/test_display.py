@@ -14,10 +14,11 @@ ROWS = [('0000:21:00.1', '1d0f:efa1', 'Processing accelerators', '-',
 
 class TestDisplay(base.TestCase):
 
-    def lines(self, rows=ROWS, offered=1, drivers=('pci_driver',)):
+    def lines(self, rows=ROWS, offered=1, drivers=('pci_driver',),
+              example=None):
         return list(display.devices(
             pci_rows.HEADINGS, rows, host='h', sysfs='/sys',
-            offered=offered, drivers=drivers))
+            offered=offered, drivers=drivers, example=example))
 
     def test_columns_stand_below_their_headings(self):
         heading, row = list(display.table(pci_rows.HEADINGS, ROWS))
@@ -28,13 +29,18 @@ class TestDisplay(base.TestCase):
         self.assertNotIn('rule 1', row)
 
     def test_nothing_offered_tells_how_to(self):
-        text = '\n'.join(self.lines(offered=0, drivers=['fake_driver']))
+        text = '\n'.join(self.lines(
+            offered=0, drivers=['fake_driver'],
+            example='{"address": "0000:21:00.1"}'))
         self.assertIn('0 of 1 offered.', text)
         self.assertIn("--device-spec '{\"address\": \"0000:21:00.1\"}'", text)
         self.assertIn('The fake driver offers', text)
 
     def test_host_without_pci_devices(self):
-        self.assertIn('0 of 0 offered.', self.lines(rows=[], offered=0))
+        lines = self.lines(rows=[], offered=0)
+        self.assertIn('0 of 0 offered.', lines)
+        self.assertEqual('Nothing of a machine is handed out unasked.',
+                         lines[-1])
 
     def test_offered_needs_no_advice(self):
         text = '\n'.join(self.lines())

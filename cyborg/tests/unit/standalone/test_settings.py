@@ -56,6 +56,17 @@ class TestSettings(base.TestCase):
             '--simulate', '--device-spec', rule)
         self.assertEqual((['pci_driver'], [rule]), (drivers, rules))
 
+    def test_every_rule_of_the_command_line_counts(self):
+        """In their order, since the first that matches decides."""
+        rules = ['{"vendor_id": "%s"}' % vendor
+                 for vendor in ('8086', '10de', '8086')]
+        self.assertEqual((['pci_driver'], rules, '/sys'), self.parse(
+            *(word for rule in rules for word in ('--device-spec', rule))))
+
+    def test_an_empty_rule_is_not_passed_over(self):
+        self.assertEqual((['pci_driver'], [''], '/sys'),
+                         self.parse('--device-spec', ''))
+
     def test_contradictions(self):
         for arguments in (('--simulate', '--sysfs', '/sys'),
                           ('--sysfs', '/nonexistent')):
