@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """``cyborg-standalone`` as a newcomer runs it (BASE-3)."""
 
+import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import uuid
+
+import testscenarios
 
 from cyborg.tests import base
 from cyborg.tests.fixtures import processes
@@ -21,7 +25,7 @@ ENVIRONMENT = {'PYTHONWARNINGS': 'ignore',
                'PATH': '%s:%s' % (BIN, os.environ['PATH'])}
 
 
-class TestStandalone(base.TestCase):
+class StandaloneTestCase(base.TestCase):
 
     timeout = 180
 
@@ -61,6 +65,9 @@ class TestStandalone(base.TestCase):
     def openstack(self, words: str) -> str:
         return self.shell('openstack --os-auth-type none --os-endpoint %s '
                           'accelerator %s' % (self.root, words))
+
+
+class TestStandalone(StandaloneTestCase):
 
     def test_demo(self):
         status, output = self.run_to_end('--simulate', '--demo')
@@ -163,6 +170,23 @@ class TestStandalone(base.TestCase):
         self.assertEqual('PCI\n', self.openstack(
             'device list -f value -c type'))
 
+    def test_every_rule_of_the_command_line_counts(self):
+        rules = [word for address in ('0000:21:00.2', '0000:41:00.0')
+                 for word in ('--device-spec', '{"address": "%s"}' % address)]
+        _status, output = self.run_to_end('--simulate', '--demo', *rules)
+        self.assertEqual(['0000:21:00.2', '0000:41:00.0'], re.findall(
+            r'^  (0000:\S+) .* offered$', output, re.M))
+
+    def test_nothing_is_proposed_where_a_file_has_the_last_word(self):
+        file = self.folder / 'cyborg.conf'
+        file.write_text('[agent]\nenabled_drivers = fake_driver\n'
+                        '[pci]\ndevice_spec = {"vendor_id": "ffff"}\n')
+        status, output = self.run_to_end('--simulate', '--demo',
+                                         '--config-file', file)
+        self.assertEqual(0, status, output)
+        self.assertIn('\n0 of 13 offered.\n', output)
+        self.assertNotIn('--device-spec', output)
+
     def test_own_machine(self):
         """Nothing of it is offered unasked, the fake driver is."""
         output = self.serve().output
@@ -193,3 +217,32 @@ class TestStandalone(base.TestCase):
         status, output = self.run_to_end('--sysfs', '/nonexistent')
         self.assertEqual((2, 'cyborg-standalone: --sysfs: there is no '
                           'directory /nonexistent.\n'), (status, output))
+
+
+class TestTrees(testscenarios.WithScenarios, StandaloneTestCase):
+    """Each captured host, and what the service proposes to offer of it."""
+
+    scenarios = [(name, {'tree': name, 'proposed': proposed})
+                 for name, proposed in (
+                     ('no-iommu', '0000:00:05.0'),
+                     ('sriov-off', '0000:42:00.0'),
+                     ('sriov-on', '0000:41:00.3'),
+                     ('nvme-vf-on-vfio', '0000:21:10.2'))]
+
+    def test_the_proposal_is_accepted(self):
+        """DSC-4: it never names a device of a class that is refused."""
+        path = self.useFixture(sysfs_fixture.SysfsTree(self.tree)).path
+        count = len(sysfs_fixture.captured(self.tree))
+        status, output = self.run_to_end('--sysfs', path, '--demo')
+        self.assertEqual(0, status, output)
+        self.assertIn('\n0 of %d offered.\n' % count, output)
+        arguments = shlex.split(re.search(
+            r'^  (--device-spec .*)$', output, re.M).group(1))
+        self.assertEqual({'address': self.proposed},
+                         json.loads(arguments[1]))
+        shutil.rmtree(self.state)
+        status, output = self.run_to_end('--sysfs', path, '--demo',
+                                         *arguments)
+        self.assertEqual(0, status, output)
+        self.assertIn('\n1 of %d offered.\n' % count, output)
+        self.assertIn('That is all of it.', output)
