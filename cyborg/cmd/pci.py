@@ -29,7 +29,7 @@ from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.conf import CONF
 from cyborg.pci import address as pci_address
-from cyborg.pci import sysfs
+from cyborg.pci import links
 
 NAME = 'cyborg-pci'
 #: Longest time to wait for a conductor, in seconds.
@@ -84,7 +84,7 @@ class ShowDevice(_Command, show.ShowOne):
                     'virtual_functions': _Lines(
                         [str(a) for a in device.virtfns]),
                     'network_interfaces': _Lines(list(device.net_names)),
-                    'upstream': _Lines([str(a) for a in sysfs.upstream(
+                    'upstream': _Lines([str(a) for a in links.upstream(
                         CONF.pci.sysfs_path, wanted)]),
                     'advice': _Lines(list(verdict.advice))}
                 return tuple(row), tuple(row.values())

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.pci import classes
+from cyborg.pci import links
 from cyborg.pci import selection
-from cyborg.pci import sysfs
 
 _RESET = '\033[0m'
 #: Outcome -> mark and colour (SGR, ECMA-48).
@@ -43,7 +43,7 @@ def _node(verdicts, sysfs_path, colour) -> Iterator[str]:
     """Devices of one node below their root ports."""
     by_port: dict = {}
     for verdict in verdicts:
-        bridges = sysfs.upstream(sysfs_path, verdict.device.address)
+        bridges = links.upstream(sysfs_path, verdict.device.address)
         port = bridges[0] if bridges else None
         by_port.setdefault(port, []).append(verdict)
     for depth, verdict in _nested(by_port.pop(None, ())):

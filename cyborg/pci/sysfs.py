@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from cyborg.pci import address as pci_address
 from cyborg.pci import classes
+from cyborg.pci import links
 from cyborg.pci import printable
 from cyborg.pci import uevent
 
@@ -41,8 +42,6 @@ _CLASS = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,6})')
 #: A number from 0 up; anything else, -1 above all, is "unknown".
 _NUMBER = re.compile(r'([0-9]{1,9})')
 #: A part of a path that has the shape of an address, and may be none.
-_ADDRESS_IN_PATH = re.compile(
-    r'(?<![^/])[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7](?=/|$)')
 #: Modules on which every VFIO driver for PCI devices depends.
 _VFIO_MODULES = ('vfio', 'vfio_pci_core')
 
@@ -122,7 +121,10 @@ class Fault:
 
     @property
     def address(self) -> PciAddress | None:
-        return _address(self.name)
+        try:
+            return PciAddress.parse(self.name)
+        except pci_address.InvalidPciAddress:
+            return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,67 +184,6 @@ def scan(sysfs_path: str) -> HostPci:
     return HostPci(_with_virtual_functions(found), tuple(faults))
 
 
-def upstream(sysfs_path: str, address: PciAddress) -> tuple[PciAddress, ...]:
-    """Bridges between the host and a device, the root port first."""
-    link = link_text(os.path.join(
-        sysfs_path, 'bus/pci/devices', str(address)))
-    found = [_address(text) for text in _ADDRESS_IN_PATH.findall(link)]
-    return tuple(bridge for bridge in found
-                 if bridge is not None and bridge != address)
-
-
-def owner_of(path: str) -> PciAddress | None:
-    """The PCI function that a class device's sysfs path hangs below.
-
-    None when the last part that could name it doesn't: what stands above is
-    a bridge.
-    """
-    found = _ADDRESS_IN_PATH.findall(path)
-    return _address(found[-1]) if found else None
-
-
-def _address(text: str) -> PciAddress | None:
-    """None for a text that is no address."""
-    try:
-        return PciAddress.parse(text)
-    except pci_address.InvalidPciAddress:
-        return None
-
-
-def list_names(path: str) -> list[str]:
-    """Names in a directory, sorted; empty when it can't be read."""
-    try:
-        return sorted(os.listdir(path))
-    except OSError:
-        return []
-
-
-def link_text(path: str) -> str:
-    """Where a link points; empty when it is no link."""
-    try:
-        return os.readlink(path)
-    except OSError:
-        return ''
-
-
-def net_owners(sysfs_path: str) -> dict[str, PciAddress]:
-    """Network interface -> PCI function it stands on."""
-    return _owners(sysfs_path, 'net')
-
-
-def _owners(sysfs_path: str, kind: str) -> dict[str, PciAddress]:
-    """Device of a class, by name -> PCI function it stands on."""
-    owners = {}
-    root = os.path.join(sysfs_path, 'class', kind)
-    for name in list_names(root):
-        path = os.path.join(root, name)
-        owner = owner_of(link_text(path)) or owner_of(
-            link_text(os.path.join(path, 'device')))
-        if owner is not None:
-            owners[printable.printable(name)] = owner
-    return owners
-
-
 class _Reader:
     """Reads one device after the other; keeps what many devices share."""
 
@@ -256,11 +197,12 @@ class _Reader:
         # Newer kernels list registered VFIO devices, also those of a driver
         # that doesn't depend on vfio itself (a vendor's vGPU manager may
         # register them for it).
-        self._on_vfio = frozenset(_owners(sysfs_path, 'vfio-dev').values())
-        self._vfio_modules = _dependants(sysfs_path, _VFIO_MODULES)
+        self._on_vfio = frozenset(
+            links.owners(sysfs_path, 'vfio-dev').values())
+        self._vfio_modules = links.dependants(sysfs_path, _VFIO_MODULES)
         self._parents: dict[str, PciAddress] = {}
         self._net: dict[PciAddress, list[str]] = {}
-        for name, owner in net_owners(sysfs_path).items():
+        for name, owner in links.net_owners(sysfs_path).items():
             self._net.setdefault(owner, []).append(name)
 
     def device(self, name: str) -> PciDevice:
@@ -351,21 +293,10 @@ class _Reader:
 
     def _module(self, driver: str) -> str | None:
         if driver not in self._modules:
-            self._modules[driver] = os.path.basename(link_text(os.path.join(
-                self._sysfs, 'bus/pci/drivers', driver, 'module'))) or None
+            self._modules[driver] = os.path.basename(links.link_text(
+                os.path.join(self._sysfs, 'bus/pci/drivers', driver,
+                             'module'))) or None
         return self._modules[driver]
-
-
-def _dependants(sysfs_path: str, modules) -> frozenset[str]:
-    """Loaded modules that use one of the given ones, directly or not."""
-    found: set[str] = set()
-    todo = list(modules)
-    while todo:
-        holders = list_names(os.path.join(
-            sysfs_path, 'module', todo.pop(), 'holders'))
-        todo.extend(set(holders) - found)
-        found.update(holders)
-    return frozenset(found)
 
 
 def _with_virtual_functions(found: dict[PciAddress, PciDevice]):

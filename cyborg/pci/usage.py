@@ -9,8 +9,8 @@ seldom meant to go to a guest. Sources: proc(5) for ``net/route``,
 import os
 
 from cyborg.pci import address as pci_address
+from cyborg.pci import links
 from cyborg.pci import printable
-from cyborg.pci import sysfs
 
 PciAddress = pci_address.PciAddress
 
@@ -26,7 +26,7 @@ def host_uses(sysfs_path: str) -> dict[PciAddress, tuple[str, ...]]:
     """
     proc = os.path.join(os.path.dirname(os.path.abspath(sysfs_path)), 'proc')
     uses: dict[PciAddress, list[str]] = {}
-    owners = sysfs.net_owners(sysfs_path)
+    owners = links.net_owners(sysfs_path)
     for interface in sorted(_default_route_interfaces(proc)):
         below = _lower_interfaces(sysfs_path, interface)
         for owner in {owners[name] for name in below if name in owners}:
@@ -69,7 +69,7 @@ def _lower_interfaces(sysfs_path: str, name: str) -> set[str]:
     """An interface and all it stands on."""
     found, todo = {name}, [name]
     while todo:
-        names = sysfs.list_names(
+        names = links.list_names(
             os.path.join(sysfs_path, 'class/net', todo.pop()))
         below = {each.removeprefix('lower_') for each in names
                  if each.startswith('lower_')} - found
@@ -102,8 +102,8 @@ def _disk_owners(sysfs_path: str, device: str) -> set[PciAddress]:
     found, todo = {path}, [path]
     while todo:
         below = {os.path.join(sysfs_path, 'class/block', name) for name in
-                 sysfs.list_names(os.path.join(todo.pop(), 'slaves'))} - found
+                 links.list_names(os.path.join(todo.pop(), 'slaves'))} - found
         found |= below
         todo.extend(below)
-    owners = {sysfs.owner_of(sysfs.link_text(path)) for path in found}
+    owners = {links.owner_of(links.link_text(path)) for path in found}
     return {owner for owner in owners if owner is not None}

@@ -13,6 +13,7 @@ from cyborg.common.i18n import _
 from cyborg.conf import CONF
 from cyborg.pci import classes
 from cyborg.pci import ids
+from cyborg.pci import links
 from cyborg.pci import sysfs
 
 _VENDORS = {'10de': 'nvidia', '102b': 'matrox', '1bd4': 'inspur',
@@ -106,7 +107,7 @@ def get_ifname_by_pci_address(pci_addr: str,
     :raises exception.PciDeviceNotFoundById: there is none.
     """
     base = os.path.join(CONF.pci.sysfs_path, 'bus/pci/devices', pci_addr)
-    names = sysfs.list_names(
+    names = links.list_names(
         os.path.join(base, 'physfn/net' if vf_interface else 'net'))
     if not names:
         raise exception.PciDeviceNotFoundById(id=pci_addr)

@@ -7,6 +7,7 @@ import os
 from unittest import mock
 
 from cyborg.pci import address
+from cyborg.pci import links
 from cyborg.pci import simulate
 from cyborg.pci import sysfs
 from cyborg.tests import base
@@ -441,14 +442,14 @@ class ScanTest(base.TestCase):
                 ('0000:51:00.0/mdio_bus/mdio-0000:52:00.0',
                  A('0000:51:00.0')),
                 ('virtual/net/lo', None), ('', None)):
-            self.assertEqual(owner, sysfs.owner_of(path), path)
+            self.assertEqual(owner, links.owner_of(path), path)
 
     def test_upstream_passes_over_a_part_that_is_no_address(self):
         self.add()
         os.symlink('../../../devices/pci0000:3a/0000:3a:00.0/0000:3b:ff.0/'
                    '0000:3c:00.0', os.path.join(
                        self.host.path, 'bus/pci/devices/0000:3c:00.0'))
-        self.assertEqual((A('0000:3a:00.0'),), sysfs.upstream(
+        self.assertEqual((A('0000:3a:00.0'),), links.upstream(
             self.host.path, A('0000:3c:00.0')))
 
     def test_upstream_bridges(self):
@@ -456,7 +457,7 @@ class ScanTest(base.TestCase):
         self.add(parent='0000:3a:00.0')
         for where, bridges in (('0000:3b:00.0', (A('0000:3a:00.0'),)),
                                ('0000:3a:00.0', ()), ('0000:99:00.0', ())):
-            self.assertEqual(bridges, sysfs.upstream(
+            self.assertEqual(bridges, links.upstream(
                 self.host.path, A(where)))
 
     def test_each_attribute_is_opened_once_and_nothing_is_written(self):
@@ -507,7 +508,7 @@ class CapturedHostTest(base.TestCase):
 
     def test_vfs_share_the_port_of_their_pf(self):
         host = self.useFixture(sysfs_fixture.SysfsTree('sriov-on'))
-        self.assertEqual((A('0000:20:00.0'),), sysfs.upstream(
+        self.assertEqual((A('0000:20:00.0'),), links.upstream(
             host.path, A('0000:21:10.2')))
 
 
