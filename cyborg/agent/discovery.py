@@ -7,6 +7,7 @@ its devices, least of all that they are gone (MIS-7).
 
 from collections.abc import Callable
 from collections.abc import Sequence
+import dataclasses
 from typing import Any
 
 from oslo_log import log as logging
@@ -15,6 +16,8 @@ from cyborg.agent import loading
 from cyborg.common import exception
 from cyborg.common.i18n import _
 from cyborg.conf import CONF
+from cyborg.inventory import values
+from cyborg.objects import inventory_values
 from cyborg.objects.driver_objects import driver_device
 
 LOG = logging.getLogger(__name__)
@@ -25,38 +28,58 @@ class DiscoveryFailed(exception.CyborgException):
                  'devices there are, so nothing is reported: %(reason)s')
 
 
-def discover(drivers: Sequence[loading.LoadedDriver]) -> list[Any]:
-    """The devices of all drivers, in the order of the drivers.
+@dataclasses.dataclass(frozen=True)
+class Discovered:
+    """All devices of a host, in the order of the drivers.
 
-    :returns: ``DriverDevice`` objects.
+    :ivar devices: ``DriverDevice`` objects, to be sent.
+    :ivar plain: the same as plain values, to be decided on.
+    """
+
+    devices: tuple[Any, ...]
+    plain: tuple[values.DiscoveredDevice, ...]
+
+
+def discover(drivers: Sequence[loading.LoadedDriver]) -> Discovered:
+    """Ask all drivers.
+
     :raises DiscoveryFailed: a driver failed, or answered nonsense.
     :raises exception.ConfigInvalid: a driver refuses what is configured.
     """
-    devices = []
+    devices: list[Any] = []
+    plain: list[values.DiscoveredDevice] = []
     for loaded in drivers:
-        devices += _discover(loaded)
-    return devices
+        found = _discover(loaded)
+        plain += _plain(loaded.name, found)
+        devices += found
+        LOG.debug('Driver %s found %d devices', loaded.name, len(found))
+    return Discovered(tuple(devices), tuple(plain))
 
 
-def _discover(loaded: loading.LoadedDriver) -> list[Any]:
+def _discover(loaded: loading.LoadedDriver) -> Any:
     try:
-        found = _question(loaded.driver)()
+        return _question(loaded.driver)()
     except exception.ConfigInvalid:
         raise
     except Exception as error:
         LOG.debug('discover of %s', loaded.name, exc_info=True)
         raise _failed(loaded.name, '%s: %s' % (
             type(error).__name__, exception.plain_text(error))) from error
+
+
+def _plain(name: str, found: Any) -> tuple[values.DiscoveredDevice, ...]:
     if not isinstance(found, (list, tuple)):
         # None is a driver that forgot to answer, not one without devices.
-        raise _failed(loaded.name, 'it answered %s instead of a list'
+        raise _failed(name, 'it answered %s instead of a list'
                       % type(found).__name__)
     for device in found:
         if not isinstance(device, driver_device.DriverDevice):
-            raise _failed(loaded.name, 'its list holds %s instead of '
+            raise _failed(name, 'its list holds %s instead of '
                           'DriverDevice objects' % type(device).__name__)
-    LOG.debug('Driver %s found %d devices', loaded.name, len(found))
-    return list(found)
+    try:
+        return inventory_values.discovered_devices(found)
+    except exception.DriverDeviceInvalid as error:
+        raise _failed(name, error.message) from error
 
 
 def _question(driver) -> Callable[[], Any]:

@@ -79,10 +79,10 @@ class ResourceTracker:
             it was updated (REC-5).
         """
         with self._lock, timeutils.StopWatch() as watch:
-            devices = discovery.discover(self.drivers)
+            found = discovery.discover(self.drivers)
             updated = 0
             if self._conductor.supports_object_indirection():
-                updated = self._reconcile(context, hostname, devices)
+                updated = self._reconcile(context, hostname, found.plain)
             elif self._first_time('capped'):
                 LOG.warning(
                     '[upgrade_levels] conductor caps conductors at %s: host '
@@ -90,11 +90,12 @@ class ResourceTracker:
                     'one has no effect on known devices', getattr(
                         self._conductor, 'version_cap', None), hostname)
             with _conductor_at_work():
-                self._conductor.report_data(context, hostname, devices)
+                self._conductor.report_data(
+                    context, hostname, list(found.devices))
             LOG.info('Host %(host)s reported %(count)d devices of %(drivers)s '
                      'in %(seconds).1f s, managed mode updated on %(updated)d '
                      'attach handles', {
-                         'host': hostname, 'count': len(devices),
+                         'host': hostname, 'count': len(found.devices),
                          'drivers': ', '.join(
                              loaded.name for loaded in self.drivers) or
                          'no driver',
@@ -109,12 +110,12 @@ class ResourceTracker:
 
     # Reconciliation
 
-    def _reconcile(self, context, hostname, devices) -> int:
+    def _reconcile(self, context, hostname, found: Sequence[
+            values.DiscoveredDevice]) -> int:
         """Bring free handles to the configured managed mode.
 
         :returns: number of handles updated.
         """
-        found = inventory_values.discovered_devices(devices)
         changed_once: set[str] = set()
         updated = 0
         while True:

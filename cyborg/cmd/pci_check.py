@@ -173,8 +173,7 @@ def persisted(timeout: float) -> list[Finding]:
     try:
         drivers = loading.load()
         loading.init_host(drivers)
-        devices = inventory_values.discovered_devices(
-            discovery.discover(drivers))
+        devices = discovery.discover(drivers).plain
     except exception.ConfigInvalid as error:
         return _reasons('[agent] enabled_drivers', [error])
     except exception.CyborgException as error:

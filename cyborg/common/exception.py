@@ -446,6 +446,10 @@ class DriverLoadFailed(CyborgException):
                  '%(reason)s')
 
 
+class DriverDeviceInvalid(Invalid):
+    _msg_fmt = _('%(reason)s')
+
+
 class UnsafeDriverRefused(ConfigInvalid):
     _msg_fmt = _('The driver %(name)s of host %(host)s is deprecated and '
                  'does not clean devices between users, so it is refused. '

@@ -137,7 +137,7 @@ class TestAlone(base.TestCase):
                 config.parse_args(['cyborg-agent'], default_config_files=[])
                 objects.register_all()
                 devices = discovery.discover(loading.load(
-                    ['fake_driver', 'pci_driver']))
+                    ['fake_driver', 'pci_driver'])).devices
                 assert devices[0].obj_to_primitive()
                 try:
                     import cyborg.db.api

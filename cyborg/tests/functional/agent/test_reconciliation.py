@@ -7,8 +7,10 @@ Specification, "Persisted state and reconciliation".
 import json
 import threading
 
+import fixtures
 import oslo_messaging as messaging
 
+from cyborg.accelerator.drivers.pci.pci import driver as pci_driver
 from cyborg.agent import resource_tracker
 from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.common import exception
@@ -360,6 +362,99 @@ class TestDiscovery(TestBase):
         self.report_with(lambda: ['0000:3b:00.0'])
         self.assertTrue(self.cloud.said(
             'ERROR', 'its list holds str instead of DriverDevice'))
+
+    #: What a driver left out or got wrong -> what the operator reads.
+    INCOMPLETE = {
+        'no-controlpath': (
+            lambda device: delattr(device, '_obj_controlpath_id'),
+            'DriverDevice (vendor 10de, model 25b6) has no controlpath_id'),
+        'controlpath-without-info': (
+            lambda device: delattr(device.controlpath_id, '_obj_cpid_info'),
+            'controlpath_id of DriverDevice (vendor 10de, model 25b6) has no '
+            'cpid_info'),
+        'nothing-at-all': (
+            lambda device: [delattr(device, '_obj_' + name) for name in (
+                'vendor', 'model', 'type', 'controlpath_id')],
+            'DriverDevice (vendor not set, model not set) has no'),
+        'no-name': (
+            lambda device: delattr(device.deployable_list[0], '_obj_name'),
+            'deployable_list[0] of DriverDevice (vendor 10de, model 25b6) '
+            'has no name'),
+        'no-number': (
+            lambda device: delattr(device.deployable_list[0],
+                                   '_obj_num_accelerators'),
+            'has no num_accelerators'),
+        'no-attach-info': (
+            lambda device: delattr(
+                device.deployable_list[0].attach_handle_list[0],
+                '_obj_attach_info'),
+            'attach_handle_list[0] of deployable_list[0] of DriverDevice '
+            '(vendor 10de, model 25b6) has no attach_info'),
+        'no-attribute-value': (
+            lambda device: delattr(
+                device.deployable_list[0].attribute_list[0], '_obj_value'),
+            'attribute_list[0] of deployable_list[0] of DriverDevice '
+            '(vendor 10de, model 25b6) has no value'),
+        'negative-number': (
+            lambda device: setattr(device.deployable_list[0],
+                                   'num_accelerators', -1),
+            'num_accelerators of deployable_list[0] of DriverDevice '
+            '(vendor 10de, model 25b6) is -1'),
+        'no-database-takes-it': (
+            lambda device: setattr(device.deployable_list[0],
+                                   'num_accelerators', 2 ** 31),
+            'is 2147483648, not a number from 0 to 2147483647'),
+    }
+
+    def test_driver_that_leaves_fields_out(self):
+        """NotImplementedError ended the start of the agent (MIS-7)."""
+        driver = self.cloud.agent.tracker.drivers[0].driver
+        found = driver.discover()
+        for name, (spoil, text) in self.INCOMPLETE.items():
+            with self.subTest(name):
+                device = found[1].obj_clone()
+                spoil(device)
+                self.report_with(lambda: [found[0], device])
+                self.assertTrue(self.cloud.said(
+                    'ERROR', 'Driver pci_driver of host compute-1', text),
+                    self.logs.messages('ERROR'))
+        driver.discover = lambda: found
+        self.cloud.report()
+        self.assertTrue(self.cloud.said('INFO', 'reports again'))
+
+    def test_start_with_a_driver_that_leaves_fields_out(self):
+        """MIS-7: the agent starts, and reports once the driver answers."""
+        self.cloud.stop_agent()
+        self.spoil_driver()
+        self.cloud.start_agent()
+        self.assertTrue(self.cloud.said(
+            'ERROR', 'Driver pci_driver', 'has no controlpath_id'))
+        self.assertEqual(1, self.conductor.calls.count('report_data'))
+
+    def test_capped_report_of_a_driver_that_leaves_fields_out(self):
+        """REC-9: where nothing is reconciled it is found all the same."""
+        self.cloud.stop_agent()
+        self.cloud.configure('upgrade_levels', conductor='2026.2')
+        self.spoil_driver()
+        self.cloud.start_agent()
+        self.assertTrue(self.cloud.said(
+            'ERROR', 'Driver pci_driver', 'has no controlpath_id'))
+        self.assertEqual(1, self.conductor.calls.count('report_data'))
+
+    def spoil_driver(self):
+        """Let the next agent's driver forget control paths."""
+
+        class Forgetful(pci_driver.PCIDriver):
+
+            def discover(self):
+                found = super().discover()
+                for device in found:
+                    del device._obj_controlpath_id
+                return found
+
+        self.useFixture(fixtures.MonkeyPatch(
+            'cyborg.accelerator.drivers.pci.pci.driver.PCIDriver',
+            Forgetful))
 
     def test_empty_answer_is_an_answer(self):
         """Only what is free goes."""

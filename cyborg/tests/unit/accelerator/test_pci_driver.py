@@ -418,15 +418,16 @@ class DiscoverTest(DriverTestCase):
 
         drivers = [loading.LoadedDriver('pci_driver', Renaming())]
         for _report in range(3):
-            for device in discovery.discover(drivers):
+            for device in discovery.discover(drivers).devices:
                 self.assertEqual(
                     ('1eb8-special', 'OWNER_CYBORG_X'), (
                         device.model,
                         device.deployable_list[0].attribute_list[1].value))
         plain = [loading.LoadedDriver('pci_driver', self.start())]
         self.assertEqual(['1eb8', '1eb8'], [
-            device.model for device in discovery.discover(plain)])
-        self.assertIs(*(discovery.discover(plain)[0] for _report in 'ab'))
+            device.model for device in discovery.discover(plain).devices])
+        self.assertIs(*(discovery.discover(plain).devices[0]
+                        for _report in 'ab'))
         self.assertIsNot(*(plain[0].driver.discover()[0]
                            for _report in 'ab'))
 

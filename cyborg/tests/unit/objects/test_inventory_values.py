@@ -5,6 +5,7 @@ import json
 import pathlib
 
 from cyborg import objects
+from cyborg.common import exception
 from cyborg.inventory import values
 from cyborg.objects import base as objects_base
 from cyborg.objects import inventory_values
@@ -54,6 +55,15 @@ class TestDiscovered(base.TestCase):
                 'PCI', '{}', 'SSD', 'v', 'm', device_state='error', stub=True,
                 deployables=(values.DiscoveredDeployable('n', 1),)),
             inventory_values.discovered_device(device))
+
+    def test_what_an_earlier_agent_sends_incomplete(self):
+        """The conductor names it; NotImplementedError says nothing."""
+        device = objects.DriverDevice(type='SSD', vendor='v', model='m')
+        error = self.assertRaises(
+            exception.DriverDeviceInvalid,
+            inventory_values.discovered_devices, [device])
+        self.assertEqual('DriverDevice (vendor v, model m) has no '
+                         'controlpath_id', error.message)
 
 
 class TestPersisted(base.TestCase):
