@@ -560,5 +560,10 @@ class RemoteMethodRefused(Forbidden):
                  'process.')
 
 
+class RemoteArgumentsRefused(RemoteMethodRefused):
+    _msg_fmt = _('%(objname)s.%(method)s cannot be called from another '
+                 'process like this: %(reason)s.')
+
+
 class StartupFailed(CyborgException):
     _msg_fmt = _('%(service)s on host %(host)s cannot start: %(reason)s')

@@ -6,6 +6,8 @@ remotable is run, on objects that are registered, and here: never by asking
 another conductor in turn.
 """
 
+from collections.abc import Sequence
+import functools
 import inspect
 from typing import Any
 
@@ -13,11 +15,12 @@ from oslo_utils import versionutils
 from oslo_versionedobjects import base as ovo_base
 
 from cyborg.common import exception
+from cyborg.conductor import remote_arguments
 from cyborg.objects import base as objects_base
 
 
 def class_action(context, objname: str, objmethod: str,
-                 object_versions: dict[str, str], args: tuple,
+                 object_versions: dict[str, str], args: Sequence,
                  kwargs: dict) -> Any:
     """Call a remotable class method.
 
@@ -27,36 +30,48 @@ def class_action(context, objname: str, objmethod: str,
     :raises exception.RemoteMethodRefused: not a remotable class method.
     :raises oslo_versionedobjects.exception.UnsupportedObjectError: no such
         object.
-    :raises oslo_versionedobjects.exception.IncompatibleObjectVersion: the
-        caller's object has another major version.
+    :raises oslo_versionedobjects.exception.IncompatibleObjectVersion: a
+        version of the caller is missing, none, or another major one.
+    :raises exception.RemoteArgumentsRefused: the method takes no such
+        arguments.
     """
+    remote_arguments.check_names(objname, objmethod)
+    remote_arguments.check_versions(objname, objmethod, object_versions)
     cls = objects_base.CyborgObject.obj_class_from_name(
         objname, _known(objname, object_versions[objname]))
     method = _remotable(cls, objmethod)
     if not inspect.ismethod(method):
         # A method of instances would take the context for its instance.
         raise exception.RemoteMethodRefused(objname=objname, method=objmethod)
+    remote_arguments.check_arguments(
+        objname, objmethod, functools.partial(method, context), args, kwargs)
     with objects_base.local():
         result = method(context, *args, **kwargs)
     return _in_versions(result, object_versions)
 
 
-def action(context, objinst, objmethod: str, args: tuple,
+def action(context, objinst, objmethod: str, args: Sequence,
            kwargs: dict) -> tuple[dict[str, Any], Any]:
     """Call a remotable method of an object that the caller sent.
 
     :returns: the fields that the method changed, as primitives, with the
         list of changed fields under ``obj_what_changed``; and its result.
     :raises exception.RemoteMethodRefused: not a remotable method.
+    :raises exception.RemoteArgumentsRefused: the object is incomplete, or the
+        method takes no such arguments.
     """
     if not isinstance(objinst, objects_base.CyborgObject):
         raise exception.RemoteMethodRefused(
             objname=type(objinst).__name__, method=objmethod)
     cls = type(objinst)
+    remote_arguments.check_names(cls.obj_name(), objmethod)
     method = _remotable(cls, objmethod)
     if inspect.ismethod(method):
         raise exception.RemoteMethodRefused(
             objname=cls.obj_name(), method=objmethod)
+    remote_arguments.check_identity(objinst, objmethod)
+    remote_arguments.check_arguments(
+        cls.obj_name(), objmethod, getattr(objinst, objmethod), args, kwargs)
     before = objinst.obj_clone()
     with objects_base.local():
         result = getattr(objinst, objmethod)(*args, **kwargs)
@@ -67,10 +82,14 @@ def backport(objinst, object_versions: dict[str, str]) -> Any:
     """Put an object in the versions of the caller.
 
     :raises exception.RemoteMethodRefused: not one of our objects.
+    :raises oslo_versionedobjects.exception.IncompatibleObjectVersion: as
+        :func:`class_action`.
     """
     if not isinstance(objinst, objects_base.CyborgObject):
         raise exception.RemoteMethodRefused(
             objname=type(objinst).__name__, method='obj_to_primitive')
+    remote_arguments.check_versions(
+        objinst.obj_name(), 'obj_to_primitive', object_versions)
     return _in_versions(objinst, object_versions)
 
 

@@ -37,7 +37,8 @@ class IndirectionTest(base.ConductorTestCase):
     def call(self, objname='HostInventory', method='get_by_host',
              versions=None, args=(base.HOST,)):
         return self.conductor.object_class_action_versions(
-            self.context, objname, method, versions or self.versions(), args,
+            self.context, objname, method, self.versions() if versions is None
+            else versions, args,
             {})
 
     def test_inventory_is_what_the_database_holds(self):
@@ -124,6 +125,91 @@ class IndirectionTest(base.ConductorTestCase):
         self.assertRaises(
             ovo_exception.IncompatibleObjectVersion, self.call,
             versions=self.versions(HostInventory='2.0'))
+
+    # What damaged or hostile arguments reached the caller as before:
+    # KeyError, TypeError, InvalidVersion, DBError with SQL in it.
+
+    def test_versions_that_are_none_raised_what_they_broke(self):
+        """IND-1"""
+        for versions in (
+                {'HostInventory': None}, {'HostInventory': 'x'},
+                {'HostInventory': 1}, {'HostInventory': ''},
+                {'HostInventory': '1.-1'}, {'HostInventory': '1.0.0'},
+                {'Device': '1.5'}, {'HostInventory': '1.0', 'Device': None},
+                {'HostInventory': '1.0', 'Device': 'garbage'},
+                {'HostInventory': '1.0', 'Device': '2.0'}):
+            error = self.assertRaises(
+                ovo_exception.IncompatibleObjectVersion, self.call,
+                versions=versions)
+            self.assertIn('is not supported, supported version is 1.',
+                          str(error))
+        for versions in ('text', [1], 5):
+            error = self.assertRaises(
+                exception.RemoteArgumentsRefused, self.call,
+                versions=versions)
+            self.assertIn('object versions are', error.message)
+        for versions in ({}, {'AttachHandle': None}, {'AttachHandle': 'x'},
+                         {'AttachHandle': '2.0'}):
+            self.assertRaises(
+                ovo_exception.IncompatibleObjectVersion,
+                self.conductor.object_backport_versions, self.context,
+                self.handle(), versions)
+        self.assertRaises(
+            exception.RemoteArgumentsRefused,
+            self.conductor.object_backport_versions, self.context,
+            self.handle(), None)
+
+    def test_names_that_are_none_raised_what_they_broke(self):
+        """IND-1"""
+        for name in (None, 5, ['HostInventory'], {'a': 1}):
+            self.assertRaises(exception.RemoteMethodRefused, self.call, name)
+            self.assertRaises(exception.RemoteMethodRefused, self.call,
+                              method=name)
+            self.assertRaises(
+                exception.RemoteMethodRefused, self.conductor.object_action,
+                self.context, self.handle(), name, ('{}',), {})
+        self.assertRaises(ovo_exception.UnsupportedObjectError, self.call,
+                          'Nonsense', 'get')
+
+    def test_arguments_that_fit_no_method_raised_what_they_broke(self):
+        """IND-1: both methods take one text."""
+        handle = self.handle()
+        for args, kwargs in (
+                ((), {}), ((None,), {}), ((5,), {}), (('a', 'b'), {}),
+                ((['x'],), {}), (({'x': 1},), {}), (None, {}), ('a', {}),
+                (('a',), None), (('a',), {'other': 1}), (('a\0',), {}),
+                (('\ud800',), {})):
+            for call, arguments in (
+                    (self.conductor.object_class_action_versions,
+                     ('HostInventory', 'get_by_host', self.versions())),
+                    (self.conductor.object_action,
+                     (handle, 'update_attach_info'))):
+                error = self.assertRaises(
+                    exception.RemoteArgumentsRefused, call, self.context,
+                    *arguments, args, kwargs)
+                self.assertIn(arguments[1] if arguments[0] is handle
+                              else 'HostInventory.get_by_host',
+                              error.message)
+
+    def test_objects_that_are_no_row_raised_what_they_broke(self):
+        """IND-1, REC-4"""
+        text = self.handle().attach_info
+        for name in ('id', 'uuid', 'deployable_id', 'cpid_id', 'attach_type',
+                     'attach_info', 'in_use'):
+            handle = self.handle()
+            delattr(handle, '_obj_' + name)
+            self.refused(handle, text, 'it has no ' + name)
+        for name, value in (('id', 2 ** 70), ('id', -1), ('cpid_id', 2 ** 31),
+                            ('uuid', 'a\0'), ('attach_info', '"\ud800"')):
+            handle = self.handle()
+            setattr(handle, name, value)
+            self.refused(handle, text, name + ' is ')
+
+    def refused(self, handle, text, reason):
+        error = self.assertRaises(
+            exception.RemoteArgumentsRefused, self.conductor.object_action,
+            self.context, handle, 'update_attach_info', (text,), {})
+        self.assertIn(reason, error.message)
 
     def test_agent_one_version_behind(self):
         """IND-4: it receives what it understands."""
