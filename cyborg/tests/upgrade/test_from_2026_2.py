@@ -5,6 +5,7 @@ BASE-1, REC-2: no migration runs, the same requests get the same answers, and
 no binding is lost by the first report of an upgraded agent.
 """
 
+import json
 import uuid
 
 import sqlalchemy as sa
@@ -141,6 +142,103 @@ class Upgrade(testscenarios.WithScenarios, testtools.TestCase):
         self.assertEqual([], [line for process in (conductor, agent)
                               for line in process.output.splitlines()
                               if ' ERROR ' in line or 'Traceback' in line])
+
+    # Managed mode
+
+    BOUND, *FREE = ('0000:3b:00.0', '0000:3c:00.0', '0000:af:00.0')
+
+    def offer(self, *, bound=None, free=None):
+        """Offer the same devices with ``managed`` as given, None: left out."""
+        self.cloud.options = (
+            '[agent]\nenabled_drivers = fake_driver,pci_driver\n[pci]\n'
+            'sysfs_path = %s/sys\n' % self.cloud.folder) + ''.join(
+                'device_spec = %s\n' % json.dumps(
+                    {'address': address} if managed is None else
+                    {'address': address, 'managed': managed})
+                for address, managed in ((self.BOUND, bound), *(
+                    (address, free) for address in self.FREE)))
+        self.cloud.configure()
+
+    def agent(self):
+        self.agents += 1
+        return self.cloud.service(deployment.OURS, 'cyborg-agent',
+                                  number=self.agents)
+
+    def report(self, updated: int):
+        """One report of a new agent that updates so many handles."""
+        agent = self.agent()
+        agent.wait_for_output('managed mode updated on %d attach handles'
+                              % updated, 60)
+        self.assertEqual(0, agent.stop())
+        self.assertNotIn(' ERROR ', agent.output)
+
+    def infos(self):
+        """Address -> attach info text of the PCI handles."""
+        return {'%(domain)s:%(bus)s:%(device)s.%(function)s'
+                % json.loads(row.attach_info): row.attach_info
+                for row in self.handles() if row.attach_type == 'PCI'}
+
+    def expect(self, before, *changed):
+        """The handles are as before, but for ``managed`` of some."""
+        rows, infos = before
+        for old, new in zip(rows, self.handles(), strict=True):
+            self.assertEqual(old[:-1], new[:-1])
+        after = self.infos()
+        self.assertEqual(set(infos), set(after))
+        for address, text in after.items():
+            if address in changed:
+                self.assertEqual(
+                    dict(json.loads(infos[address]), managed=False),
+                    json.loads(text))
+            else:
+                self.assertEqual(infos[address], text)
+        self.assertEqual(
+            [row for row in rows if row.attach_type != 'PCI'],
+            [row for row in self.handles() if row.attach_type != 'PCI'])
+
+    def test_managed_mode_of_rows_of_2026_2(self):
+        """REC-2, REC-3: what has no ``managed`` is managed."""
+        self.fill()
+        before = self.handles(), self.infos()
+        self.assertEqual({self.BOUND, *self.FREE}, set(before[1]))
+        for text in before[1].values():
+            self.assertNotIn('managed', text)
+        handle, = (row for row in self.handles()
+                   if row.attach_info == before[1][self.BOUND])
+        with self.db.engine.connect() as connection:
+            arq = connection.execute(sa.text(
+                'SELECT uuid FROM extended_accelerator_requests '
+                'WHERE attach_handle_id = %d' % handle.id)).scalar_one()
+        self.agents = 1
+        self.offer(bound=True, free=True)
+        self.cloud.service(deployment.OURS, 'cyborg-conductor', number=2)
+        self.report(updated=0)
+        self.expect(before)
+
+        self.offer()
+        self.report(updated=0)
+        self.expect(before)
+
+        self.offer(bound=False, free=False)
+        agent = self.agent()
+        processes.wait_until(lambda: agent.process.poll() is not None,
+                             'refusal', 60)
+        self.assertNotEqual(0, agent.process.returncode)
+        refusal, = (line for line in agent.output.splitlines()
+                    if ' CRITICAL ' in line)
+        for word in (self.BOUND, 'compute-1', handle.uuid, arq):
+            self.assertIn(word, refusal)
+        for address in self.FREE:
+            self.assertNotIn(address, refusal)
+        self.expect(before)
+
+        self.offer(bound=True, free=False)
+        self.report(updated=2)
+        self.expect(before, *self.FREE)
+
+        self.offer(bound=None, free=False)
+        self.report(updated=0)
+        self.expect(before, *self.FREE)
 
 
 def _without_url(answer, url):
