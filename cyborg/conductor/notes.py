@@ -5,6 +5,7 @@ A report repeats every minute, so a state is logged when it begins and when
 it ends. The texts name host, address and the UUIDs of handles and ARQs.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
 import dataclasses
 import logging
@@ -37,19 +38,27 @@ class Notebook:
     def __init__(self):
         self._said: dict[str, Notes] = {}
 
-    def say(self, hostname: str, notes: Notes,
-            endings: dict[tuple, str]) -> None:
+    def say(self, hostname: str, notes: Notes, endings: dict[tuple, str],
+            begun: Collection[tuple] = (),
+            told: Collection[tuple] = ()) -> None:
         """Log the states that are new or differ, and those that ended.
 
         :param endings: by key, how a state ended, instead of ``over``.
+        :param begun: keys of states that began now, although this conductor
+            may have told of one before, the end of which another one saw.
+        :param told: keys of states of which another conductor has told.
         """
-        before = self._said.get(hostname, {})
+        before = {key: note for key, note in self._said.get(
+            hostname, {}).items() if key not in begun}
         for key, note in notes.items():
             if before.get(key) != note:
-                LOG.log(note.level, '%s', note.text)
+                LOG.log(logging.INFO if key in told and key not in before
+                        else note.level, '%s', note.text)
         for key, note in before.items():
-            if note.over and key not in notes:
+            if note.over and key not in notes and key not in told:
                 LOG.info('%s', endings.get(key, note.over))
+        for key in endings.keys() - before.keys():
+            LOG.info('%s', endings[key])
         self._said[hostname] = notes
 
     def missing(self, hostname: str) -> frozenset[str]:

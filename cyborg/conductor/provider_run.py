@@ -36,12 +36,15 @@ class Outcome:
     :ivar provider_uuid: the provider's uuid in Placement; differs from the
         desired one when an existing provider of that name was taken over
     :ivar reason: why, for DEFERRED, RETAINED and FAILED
+    :ivar was_missing: whether Placement had it marked as missing until now,
+        by whatever conductor; None where nobody looked
     """
 
     kind: str
     provider_uuid: str
     reason: str = ''
     error: Exception | None = dataclasses.field(default=None, compare=False)
+    was_missing: bool | None = dataclasses.field(default=None, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,14 +101,16 @@ class Run:
             self.client.delete_provider(self.context, wanted.uuid)
         except exception.ResourceProviderInUse as error:
             held = dataclasses.replace(wanted, missing=wanted.total)
+            before = None
             if self.verified.get(wanted.uuid) != (present.generation, held):
-                self._bring_in_line(held, present.uuid)
+                before = self._bring_in_line(held, present.uuid).was_missing
             return Outcome(
                 RETAINED, wanted.uuid, 'the host does not show device %s any '
                 'more, and Placement has allocations from it that belong to '
                 'no accelerator request. It is removed after their release; '
                 'who has them is shown by: openstack resource provider show '
-                '--allocations %s' % (wanted.name, wanted.uuid), error)
+                '--allocations %s' % (wanted.name, wanted.uuid), error,
+                before)
         return self._gone(wanted)
 
     def _gone(self, wanted):
@@ -204,15 +209,19 @@ class Run:
         return self._done(wanted, uuid, kind, writes, present, wrote)
 
     def _done(self, wanted, uuid, kind, writes, present, generation):
-        if generation != present.generation and kind == UNCHANGED:
-            kind = UPDATED
+        was_missing = None
+        if kind == UNCHANGED:
+            was_missing = constants.MISSING_TRAIT in present.traits
+            if generation != present.generation:
+                kind = UPDATED
         if writes.waits_for:
             # Looked at in every report, since the release of an allocation
             # may not change the generation.
-            return Outcome(DEFERRED, uuid, writes.waits_for)
+            return Outcome(DEFERRED, uuid, writes.waits_for,
+                           was_missing=was_missing)
         self.verified[uuid] = (
             generation, dataclasses.replace(wanted, uuid=uuid))
-        return Outcome(kind, uuid)
+        return Outcome(kind, uuid, was_missing=was_missing)
 
     def _look(self, wanted, uuid) -> plan.PresentProvider:
         found = self.client.get_inventories(self.context, uuid)

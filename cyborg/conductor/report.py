@@ -28,6 +28,7 @@ from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
 from cyborg.common import exception
+from cyborg.conductor import absences
 from cyborg.conductor import notes
 from cyborg.conductor import providers
 from cyborg.conductor import wanted as wanted_providers
@@ -36,6 +37,7 @@ from cyborg.db import host_inventory
 from cyborg.inventory import changes
 from cyborg.inventory import plan as planner
 from cyborg.inventory import values
+from cyborg.placement import plan as placement_plan
 
 LOG = logging.getLogger(__name__)
 
@@ -97,6 +99,11 @@ class _Report:
         self.changed: set[int] = set()
         self.retained: set[int] = set()
         self.removed = 0
+        #: provider's uuid -> what it was made as, for rows that were known
+        self.remade: dict[str, placement_plan.DesiredProvider] = {}
+        #: deployable's uuid -> what became of its provider when it was first
+        #: looked at in this report
+        self.looked: dict[str, providers.Outcome] = {}
         #: deployable's name -> traits that its rows had in any round
         self.traits: dict[str, frozenset[str]] = {}
 
@@ -105,8 +112,11 @@ class _Report:
             plan, outcomes, settled = self._round()
             if settled:
                 break
+        plan = absences.with_returned(plan, self.looked)
         self.notes |= notes.of_plan(plan)
-        self.notebook.say(self.hostname, self.notes, notes.endings(plan))
+        self.notebook.say(
+            self.hostname, self.notes, notes.endings(plan),
+            *absences.begun_and_told(self.notes, self.looked))
         self._count(plan, outcomes)
 
     def _round(self) -> tuple[changes.Plan, dict, bool]:
@@ -211,11 +221,19 @@ class _Report:
         touched = {wanted.known[record.deployable.id].uuid for record in (
             *plan.deployable_changes, *plan.attribute_changes)}
         desired = {d.uuid: d for d in wanted.known.values()}
+        # Another report removed provider and rows after this one had read
+        # the rows; now that they are gone nobody else would remove it again.
+        removed = {uuid: d for uuid, d in self.remade.items()
+                   if uuid not in wanted.uuids}
+        removed |= {d.uuid: d for d in wanted.removed.values()}
         result = self.sync.sync(
             self.context, self.hostname, list(desired.values()),
-            changed=touched, host=host,
-            removed=list({d.uuid: d for d in wanted.removed.values()}
-                         .values()))
+            changed=touched, host=host, removed=list(removed.values()))
+        self.remade |= {uuid: d for uuid, d in desired.items()
+                        if result.outcomes[uuid].kind == providers.CREATED}
+        for row, d in absences.rows(plan, wanted):
+            if result.outcomes[d.uuid].was_missing is not None:
+                self.looked.setdefault(row.uuid, result.outcomes[d.uuid])
         names = {d.id: (d.name, d.rp_uuid) for _, d, _ in plan.present}
         self._note_providers({
             names[row_id][0]: result.outcomes[d.uuid].provider_uuid

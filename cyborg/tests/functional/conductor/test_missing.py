@@ -109,6 +109,70 @@ class MissingTest(MissingCase):
         self.report(base.device(2))
         self.assertAmounts({'CUSTOM_PCI': (1, 1)}, NAME)
 
+    def told(self):
+        """What was said of the device since the last look, by level."""
+        found = [(level, message) for level in ('WARNING', 'INFO')
+                 for message in self.logs.messages(level)
+                 if NAME in message]
+        self.logs.clear()
+        return [(level, 'back' if 'is back' in message else 'missing')
+                for level, message in found]
+
+    def test_each_absence_is_told_once_by_two_conductors(self):
+        """One WARNING for each change of state, whoever sees it."""
+        one, two = self.manager, self.start_conductor('conductor-2')
+        both = [base.device(1), base.device(2)]
+        self.report(*both, by=two)
+        self.logs.clear()
+        for first, second in ((one, two), (two, one)):
+            for _absence in range(2):
+                self.report(base.device(2), by=first)
+                self.assertEqual([('WARNING', 'missing')], self.told())
+                # One that did not see it go says what it finds.
+                self.report(base.device(2), by=second)
+                self.assertNotIn(('WARNING', 'missing'), self.told())
+                self.report(*both, by=second)
+                self.assertEqual([('INFO', 'back')], self.told())
+                self.report(*both, by=first)
+                self.assertEqual([], self.told())
+
+    def test_gone_and_back_between_two_reports_of_a_conductor(self):
+        one, two = self.manager, self.start_conductor('conductor-2')
+        both = [base.device(1), base.device(2)]
+        for _absence in range(2):
+            self.logs.clear()
+            self.report(base.device(2), by=one)
+            self.assertEqual([('WARNING', 'missing')], self.told())
+            self.report(*both, by=two)
+            self.assertLogged('INFO', '1 returned')
+            self.assertEqual([('INFO', 'back')], self.told())
+
+    def test_return_after_a_restart_of_the_conductor(self):
+        self.report(base.device(2))
+        restarted = self.start_conductor('conductor-2')
+        self.logs.clear()
+        self.report(base.device(1), base.device(2), by=restarted)
+        self.assertLogged('INFO', '1 returned')
+        self.assertEqual([('INFO', 'back')], self.told())
+
+    def test_released_between_plan_and_look_of_another_conductor(self):
+        """A provider that is gone with its rows is not made for good."""
+        other = self.start_conductor('conductor-2')
+        self.report(base.device(2))
+
+        def release_and_report():
+            self.free()
+            self.report(base.device(2), by=self.manager)
+            self.assertGone()
+
+        self.placement.before('GET /resource_providers', release_and_report)
+        self.report(base.device(2), by=other)
+        self.assertGone()
+        for by in (self.manager, other):
+            self.report(base.device(2), by=by)
+            self.assertEqual({base.HOST, OTHER},
+                             set(self.placement.providers()))
+
     def test_released_while_missing(self):
         """MIS-3: the next report removes it."""
         self.report(base.device(2))
