@@ -14,6 +14,7 @@ from oslo_utils import uuidutils
 from cyborg.common import exception
 from cyborg.conf import CONF
 from cyborg.pci import address as pci_address
+from cyborg.pci import links
 from cyborg.privsep import mdev as privileged
 
 LOG = logging.getLogger(__name__)
@@ -33,11 +34,11 @@ def create(pci_addr: str, asked_type: str, ah_uuid: str) -> None:
         return
     types = os.path.join(CONF.pci.sysfs_path, 'class/mdev_bus', address,
                          'mdev_supported_types')
-    if asked_type not in _names(types):
+    if asked_type not in links.list_names(types):
         raise exception.InvalidVGPUType(
             name='%s (of %s on host %s, which offers: %s)' % (
                 asked_type, address, CONF.host,
-                ', '.join(_names(types)) or 'none'))
+                ', '.join(links.list_names(types)) or 'none'))
     try:
         privileged.create(CONF.pci.sysfs_path, address, asked_type, uuid)
     except OSError as error:
@@ -65,13 +66,6 @@ def remove(pci_addr: str, ah_uuid: str) -> None:
 
 def _device(uuid: str) -> str:
     return os.path.join(CONF.pci.sysfs_path, 'bus/mdev/devices', uuid)
-
-
-def _names(path: str) -> list[str]:
-    try:
-        return sorted(os.listdir(path))
-    except OSError:
-        return []
 
 
 def _address(text: str) -> str:

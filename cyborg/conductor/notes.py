@@ -57,8 +57,9 @@ class Notebook:
         for key, note in before.items():
             if note.over and key not in notes and key not in told:
                 LOG.info('%s', endings.get(key, note.over))
-        for key in endings.keys() - before.keys():
-            LOG.info('%s', endings[key])
+        for key, text in endings.items():
+            if key not in before:
+                LOG.info('%s', text)
         self._said[hostname] = notes
 
     def missing(self, hostname: str) -> frozenset[str]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from oslo_versionedobjects import base as ovo_base
 from oslo_versionedobjects import exception as ovo_exception
-from oslo_versionedobjects import fields as ovo_fields
 
 from cyborg.common import exception
 from cyborg.objects import base as objects_base
@@ -84,32 +83,21 @@ def check_arguments(objname: str, name: str, method: Any, args: Any,
 def check_identity(objinst: objects_base.CyborgObject, method: str) -> None:
     """The object has what makes it a row, with values a row can have.
 
-    A field is optional when it may be null or has a default. ``arq_uuids`` is
-    no column, and earlier versions of the objects lack it. ``in_use`` decides
-    whether a handle may change, so that its default is no answer.
-
     :raises exception.RemoteArgumentsRefused: it has not.
     """
-    for name, field in objinst.fields.items():
-        reason = None
-        if not objinst.obj_attr_is_set(name):
-            if name == 'in_use' or not (
-                    field.nullable or name == 'arq_uuids' or _has_default(
-                        field)):
-                reason = 'it has no %s' % name
-        else:
-            value = getattr(objinst, name)
-            if type(value) is int and value not in _IDS:
-                reason = '%s is %s, which no row has' % (name, _shown(value))
-            elif isinstance(value, str) and not _is_text(value):
-                reason = '%s is %s, not a text' % (name, _shown(value))
-        if reason is not None:
-            raise exception.RemoteArgumentsRefused(
-                objname=objinst.obj_name(), method=method, reason=reason)
-
-
-def _has_default(field: Any) -> bool:
-    return field.default is not ovo_fields.UnspecifiedDefault
+    found = objinst.as_dict()
+    reasons = ['it has no %s' % name for name in objinst.needed_remotely
+               if name not in found]
+    for name, value in found.items():
+        if type(value) is int and value not in _IDS:
+            reasons.append('%s is %s, which no row has' % (
+                name, _shown(value)))
+        elif isinstance(value, str) and not _is_text(value):
+            reasons.append('%s is %s, not a text' % (name, _shown(value)))
+    if reasons:
+        raise exception.RemoteArgumentsRefused(
+            objname=objinst.obj_name(), method=method,
+            reason=', '.join(reasons))
 
 
 def _is_text(value: Any) -> bool:

@@ -28,6 +28,11 @@ class AttachHandle(base.PersistentObject):
         'arq_uuids': fields.ListOfStringsField(),
     }
 
+    # The conditions of the UPDATE. Whether it is in use has a default, which
+    # must not decide.
+    needed_remotely = ('id', 'uuid', 'deployable_id', 'cpid_id',
+                       'attach_type', 'attach_info', 'in_use')
+
     def obj_make_compatible(self, primitive, target_version):
         super().obj_make_compatible(primitive, target_version)
         if base.older(target_version, (1, 1)):

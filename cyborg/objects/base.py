@@ -128,6 +128,8 @@ class CyborgObject(ovo_base.VersionedObject):
     OBJ_SERIAL_NAMESPACE = 'cyborg_object'
     OBJ_PROJECT_NAMESPACE = 'cyborg'
     indirection_api = _switch
+    #: Without these fields a remotable method of an object can't run.
+    needed_remotely: tuple[str, ...] = ()
 
     @classmethod
     def _from_db_object(cls, context, obj, row):

@@ -44,11 +44,8 @@ class HostFacts:
     def of(cls, devices: Sequence[sysfs.PciDevice]) -> 'HostFacts':
         parents = {d.address for d in devices if d.sriov}
         # A PF that can't be read takes nothing from its VFs (DSC-10).
-        unknown = {d.physfn for d in devices
-                   if d.physfn is not None} - parents
-        if unknown:
-            unknown.difference_update(d.address for d in devices)
-        parents |= unknown
+        parents |= ({d.physfn for d in devices if d.physfn is not None}
+                    - {d.address for d in devices})
         return cls(
             frozenset(parents),
             {name: d.address for d in devices for name in d.net_names})

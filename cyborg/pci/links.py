@@ -15,6 +15,7 @@ from cyborg.pci import printable
 
 PciAddress = pci_address.PciAddress
 
+#: A part of a path that has the shape of an address, and may be none.
 _ADDRESS_IN_PATH = re.compile(
     r'(?<![^/])[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7](?=/|$)')
 

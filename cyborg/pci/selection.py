@@ -108,15 +108,13 @@ def select(devices: Sequence[sysfs.PciDevice],
 def unused_exclusions(devices: Sequence[sysfs.PciDevice],
                       exclude: Collection[PciAddress]) -> list[PciAddress]:
     """Exclusions that name no device of the host."""
-    # Most hosts exclude nothing, and have thousands of devices to look up.
-    return sorted(set(exclude).difference(
-        device.address for device in devices)) if exclude else []
+    return sorted(set(exclude) - {device.address for device in devices})
 
 
 def _judge(device, rules, facts, exclude, allow_unsafe) -> Verdict:
     rule = _first_match(device, rules, facts)
     managed = rule.managed if rule is not None else None
-    if rule is not None and exclude and device.address in exclude:
+    if rule is not None and device.address in exclude:
         return Verdict(device, Outcome.EXCLUDED, rule, managed)
     if not device.address.addressable:
         return Verdict(device, Outcome.NOT_ADDRESSABLE, rule, managed)
@@ -148,10 +146,9 @@ def _advise(verdicts, rules, facts, uses):
         advice = [*_managed_elsewhere(verdict, rules, facts),
                   *_not_vfio(verdict),
                   *neighbours.get(device.iommu_group, ()),
-                  *_functions(device)]
-        if uses:
-            advice += [Advice(use, 'it %s' % use)
-                       for use in uses.get(device.address, ())]
+                  *_functions(device),
+                  *[Advice(use, 'it %s' % use)
+                    for use in uses.get(device.address, ())]]
         yield verdict._replace(advice=tuple(advice)) if advice else verdict
 
 
@@ -174,8 +171,6 @@ def _all_neighbours(verdicts) -> dict[str, list[Advice]]:
 
 def _managed_elsewhere(verdict, rules, facts):
     """Later rules that set another ``managed`` than the one that decided."""
-    if len(rules) == 1:
-        return ()
     return [
         Advice(rule.label, 'managed=%s of %s decides, although %s also '
                'matches and sets managed=%s' % (

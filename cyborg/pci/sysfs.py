@@ -41,7 +41,6 @@ _ID = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,4})')
 _CLASS = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,6})')
 #: A number from 0 up; anything else, -1 above all, is "unknown".
 _NUMBER = re.compile(r'([0-9]{1,9})')
-#: A part of a path that has the shape of an address, and may be none.
 #: Modules on which every VFIO driver for PCI devices depends.
 _VFIO_MODULES = ('vfio', 'vfio_pci_core')
 
@@ -239,8 +238,8 @@ class _Reader:
         physfn = self._physfn(place)
         device = PciDevice(
             address, *summary, module,
-            bool(driver == 'vfio-pci' or module in self._vfio_modules
-                 or self._on_vfio and address in self._on_vfio),
+            (driver == 'vfio-pci' or module in self._vfio_modules
+             or address in self._on_vfio),
             physfn, self._totalvfs(place, physfn), (),
             self._number(place, 'numa_node'),
             _link_name(place, 'iommu_group'),
@@ -332,12 +331,10 @@ def _gone(place: int, name: str) -> bool:
 
     :raises OSError: there is no telling.
     """
-    if os.access(name, os.F_OK, dir_fd=place):
-        return False
     try:
-        # Only this says why: a lack of memory is no fault of the device.
         os.stat(name, dir_fd=place)
     except OSError as error:
+        # A lack of memory, say, is no fault of the device.
         if error.errno not in _GONE:
             raise
         return True

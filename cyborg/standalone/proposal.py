@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import json
 
 from cyborg.pci import address as pci_address
-from cyborg.pci import device_spec
-from cyborg.pci import selection
+from cyborg.pci import classes
 from cyborg.pci import sysfs
 
 PciAddress = pci_address.PciAddress
@@ -30,17 +29,14 @@ def device(devices: Sequence[sysfs.PciDevice],
 
     :param in_use: what carries the network or the disk of the host.
     """
-    fit = [each for each in devices
-           if each.address.addressable
-           and each.class_code >> 16 != _BRIDGES
-           and each.address not in in_use]
-    for each in sorted(fit, reverse=True, key=lambda each: (
-            each.physfn is not None, each.address)):
-        # The class of a PF's VFs counts, too: its rule selects them.
-        verdicts = selection.select(
-            devices, device_spec.load([rule(each.address)]).rules, exclude,
-            allow_unsafe=False)
-        taken = [verdict for verdict in verdicts if verdict.rule]
-        if taken and all(verdict.offered for verdict in taken):
-            return each.address
-    return None
+    unfit = {*in_use, *exclude}
+    for each in devices:
+        if (not each.address.addressable or each.address in exclude
+                or classes.excluded(each.class_code)):
+            # What is true of a VF counts for its PF, whose rule selects it.
+            unfit |= {each.address, each.physfn}
+    fit = [each for each in devices if each.address not in unfit
+           and each.class_code >> 16 != _BRIDGES]
+    best = max(fit, default=None, key=lambda each: (
+        each.physfn is not None, each.address))
+    return best.address if best else None

@@ -8,15 +8,13 @@ from collections.abc import Sequence
 import json
 
 from cyborg.common import constants
+from cyborg.conf import CONF
 from cyborg.objects.driver_objects import driver_attach_handle
 from cyborg.objects.driver_objects import driver_attribute
 from cyborg.objects.driver_objects import driver_controlpath_id
 from cyborg.objects.driver_objects import driver_deployable
 from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import sysfs
-
-# As json.dumps(), which makes an encoder anew for each call with options.
-_in_key_order = json.JSONEncoder(sort_keys=True).encode
 
 
 def attach_info(device: sysfs.PciDevice, managed: bool | None = None,
@@ -33,10 +31,10 @@ def attach_info(device: sysfs.PciDevice, managed: bool | None = None,
         info['stateful'] = True
     if device.numa_node is not None:
         info['numa_node'] = device.numa_node
-    return _in_key_order(info)
+    return json.dumps(info, sort_keys=True)
 
 
-def pci_function(device: sysfs.PciDevice, *, host: str, kind: str, model: str,
+def pci_function(device: sysfs.PciDevice, *, kind: str, model: str,
                  board: dict, vendor_board: str, driver_name: str,
                  resource_class: str, traits: Sequence[str], handle: str):
     """One function as a device with one deployable and one attach handle.
@@ -48,7 +46,7 @@ def pci_function(device: sysfs.PciDevice, *, host: str, kind: str, model: str,
     attributes = [('rc', resource_class)] + [
         ('trait%d' % number, trait) for number, trait in enumerate(traits)]
     deployable = driver_deployable.DriverDeployable(
-        name='%s_%s' % (host, device.address), num_accelerators=1,
+        name='%s_%s' % (CONF.host, device.address), num_accelerators=1,
         driver_name=driver_name,
         attribute_list=[driver_attribute.DriverAttribute(key=key, value=value)
                         for key, value in attributes],

@@ -114,7 +114,7 @@ def _report(device: sysfs.PciDevice, name: str):
         # 2026.2 wrote the bare prefix for unknown vendors.
         traits.insert(0, 'CUSTOM_SSD_%s' % word)
     return records.pci_function(
-        device, host=CONF.host, kind=constants.DEVICE_SSD, model=name,
+        device, kind=constants.DEVICE_SSD, model=name,
         board={'product_id': device.product_id,
                'controller': device.class_name},
         vendor_board='{"vendor_info": "ssd_vb_info"}', driver_name=word,

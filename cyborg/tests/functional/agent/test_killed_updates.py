@@ -15,10 +15,10 @@ import os
 import signal
 import sys
 
-from cyborg.tests import base
 from cyborg.tests.fixtures import processes
 from cyborg.tests.fixtures import servers
 from cyborg.tests.fixtures import services
+from cyborg.tests.functional.agent import base
 from cyborg.tests.functional.agent import dying_conductor
 from cyborg.tests.functional.chaos import invariants
 
@@ -42,25 +42,17 @@ class _Servers(servers.RealServers):
         return process
 
 
-class _Case(base.TestCase):
+class _Case(base.ServersTestCase):
     """One host with three devices, of which the first is bound.
 
     :ivar one, two, three: their addresses.
     """
 
     timeout = 240
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.servers = _Servers(cls.database)
-        cls.addClassCleanup(cls.servers.cleanUp)
-        cls.servers.setUp()
+    real_servers = _Servers
 
     def setUp(self):
         super().setUp()
-        self.cloud = self.useFixture(
-            servers.InProcesses(self.conf, self.servers))
         self.watch = invariants.Watch(self.servers.db.url)
         self.conductors = [self.servers.conductor]
         if self.dead():
@@ -212,48 +204,32 @@ class _Scenarios:
     def test_killed_before_inside_and_after(self):
         """REC-4, REC-7: a new conductor starts, the next report converges."""
         self.start_state(None)
-        self.killed_before()
-        self.killed_inside()
-        self.killed_after()
+        # Nothing of the transaction was sent.
+        self.killed_at('before', [], {}, False, 2)
+        # The UPDATE has found its row, and is rolled back.
+        self.killed_at('inside', [UPDATE], {'two': False, 'three': False},
+                       True, 2)
+        # What was committed is not done again, though nobody was told.
+        self.killed_at('after', [UPDATE], {'two': False, 'three': True},
+                       False, 1)
         self.refused_while_bound()
 
-    def killed_before(self):
-        """Nothing of the transaction was sent."""
-        self.rules(None, False)
-        with self.killed('before') as sent:
-            self.assertEqual([], sent)
-            self.start_conductor()
-            self.assert_stored(self.arq)
-            generations = self.generations()
-        self.wait_for_next_report('reports again')
-        self.assert_updated(2, 'false')
-        self.assert_stored(self.arq, two=False, three=False)
-        self.assertEqual(generations, self.generations())
+    def killed_at(self, point: str, sent: list, meanwhile: dict[str, bool],
+                  managed: bool, updates: int) -> None:
+        """The free devices get another mode, and the conductor dies.
 
-    def killed_inside(self):
-        """The UPDATE has found its row, and is rolled back."""
-        self.rules(None, True)
-        with self.killed('inside') as sent:
-            self.assertEqual([UPDATE], sent)
+        :param meanwhile: modes stored between the kill and the next report.
+        :param updates: handles that the next report has to change.
+        """
+        self.rules(None, managed)
+        with self.killed(point) as found:
+            self.assertEqual(sent, found)
             self.start_conductor()
-            self.assert_stored(self.arq, two=False, three=False)
+            self.assert_stored(self.arq, **meanwhile)
             generations = self.generations()
         self.wait_for_next_report('reports again')
-        self.assert_updated(2, 'true')
-        self.assert_stored(self.arq, two=True, three=True)
-        self.assertEqual(generations, self.generations())
-
-    def killed_after(self):
-        """What was committed is not done again, though nobody was told."""
-        self.rules(None, False)
-        with self.killed('after') as sent:
-            self.assertEqual([UPDATE], sent)
-            self.start_conductor()
-            self.assert_stored(self.arq, two=False, three=True)
-            generations = self.generations()
-        self.wait_for_next_report('reports again')
-        self.assert_updated(1, 'false')
-        self.assert_stored(self.arq, two=False, three=False)
+        self.assert_updated(updates, str(managed).lower())
+        self.assert_stored(self.arq, two=managed, three=managed)
         self.assertEqual(generations, self.generations())
 
     def refused_while_bound(self):

@@ -18,6 +18,7 @@ from cyborg.cmd import pci
 from cyborg.tests import base
 from cyborg.tests.fixtures import servers
 from cyborg.tests.fixtures import services
+from cyborg.tests.functional.agent import base as agent_base
 
 ONE, TWO, THREE = '0000:25:00.1', '0000:25:00.2', '0000:25:00.3'
 
@@ -177,20 +178,13 @@ class PreviewTest(base.TestCase):
         self.assertEqual({'unknown'}, {kind for kind, _subject in found})
 
 
-class PreviewOverRabbitMQTest(base.TestCase):
+class PreviewOverRabbitMQTest(agent_base.ServersTestCase):
     """The command itself, and conductor and agent as commands."""
 
     timeout = 180
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.servers = servers.RealServers('mariadb')
-        cls.addClassCleanup(cls.servers.cleanUp)
-        cls.servers.setUp()
-
     def test_command(self):
-        cloud = self.useFixture(servers.InProcesses(self.conf, self.servers))
+        cloud = self.cloud
         cloud.plug(ONE, TWO)
         cloud.start_agent()
         arq = cloud.bind(ONE)

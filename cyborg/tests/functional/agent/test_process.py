@@ -9,8 +9,8 @@ import time
 
 from cyborg.tests import base
 from cyborg.tests.fixtures import processes
-from cyborg.tests.fixtures import servers
 from cyborg.tests.fixtures import services
+from cyborg.tests.functional.agent import base as agent_base
 
 BIN = pathlib.Path(sys.executable).parent
 QUIET = {'PYTHONWARNINGS': 'ignore'}
@@ -148,19 +148,10 @@ class TestAlone(base.TestCase):
         self.assertEqual('1\n', done.stdout, done.stderr)
 
 
-class TestWithServers(base.TestCase):
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.servers = servers.RealServers('mariadb')
-        cls.addClassCleanup(cls.servers.cleanUp)
-        cls.servers.setUp()
+class TestWithServers(agent_base.ServersTestCase):
 
     def setUp(self):
         super().setUp()
-        self.cloud = self.useFixture(
-            servers.InProcesses(self.conf, self.servers))
         self.cloud.plug('0000:25:00.1', '0000:25:00.2')
 
     def test_agent_that_cannot_import_a_database(self):

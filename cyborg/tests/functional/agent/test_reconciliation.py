@@ -425,24 +425,16 @@ class TestDiscovery(TestBase):
     def test_start_with_a_driver_that_leaves_fields_out(self):
         """MIS-7: the agent starts, and reports once the driver answers."""
         self.cloud.stop_agent()
-        self.spoil_driver()
-        self.cloud.start_agent()
-        self.assertTrue(self.cloud.said(
-            'ERROR', 'Driver pci_driver', 'has no controlpath_id'))
-        self.assertEqual(1, self.conductor.calls.count('report_data'))
+        self.start_with_spoiled_driver()
 
     def test_capped_report_of_a_driver_that_leaves_fields_out(self):
         """REC-9: where nothing is reconciled it is found all the same."""
         self.cloud.stop_agent()
         self.cloud.configure('upgrade_levels', conductor='2026.2')
-        self.spoil_driver()
-        self.cloud.start_agent()
-        self.assertTrue(self.cloud.said(
-            'ERROR', 'Driver pci_driver', 'has no controlpath_id'))
-        self.assertEqual(1, self.conductor.calls.count('report_data'))
+        self.start_with_spoiled_driver()
 
-    def spoil_driver(self):
-        """Let the next agent's driver forget control paths."""
+    def start_with_spoiled_driver(self):
+        """The agent starts, and reports nothing without control paths."""
 
         class Forgetful(pci_driver.PCIDriver):
 
@@ -455,6 +447,10 @@ class TestDiscovery(TestBase):
         self.useFixture(fixtures.MonkeyPatch(
             'cyborg.accelerator.drivers.pci.pci.driver.PCIDriver',
             Forgetful))
+        self.cloud.start_agent()
+        self.assertTrue(self.cloud.said(
+            'ERROR', 'Driver pci_driver', 'has no controlpath_id'))
+        self.assertEqual(1, self.conductor.calls.count('report_data'))
 
     def test_empty_answer_is_an_answer(self):
         """Only what is free goes."""

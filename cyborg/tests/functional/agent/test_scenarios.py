@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 from cyborg.tests import base
-from cyborg.tests.fixtures import servers
 from cyborg.tests.fixtures import services
+from cyborg.tests.functional.agent import base as agent_base
 from cyborg.tests.functional.agent import scenarios
 from cyborg.tests.functional.agent import scenarios_later
 
@@ -18,23 +18,12 @@ class TestInOneProcess(scenarios.StartScenarios,
 
 
 class TestOnMariaDB(scenarios.StartScenarios,
-                    scenarios_later.LaterScenarios, base.TestCase):
+                    scenarios_later.LaterScenarios,
+                    agent_base.ServersTestCase):
     """The commands, over RabbitMQ."""
 
     timeout = 180
     database = 'mariadb'
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.servers = servers.RealServers(cls.database)
-        cls.addClassCleanup(cls.servers.cleanUp)
-        cls.servers.setUp()
-
-    def setUp(self):
-        super().setUp()
-        self.cloud = self.useFixture(
-            servers.InProcesses(self.conf, self.servers))
 
 
 class TestOnPostgreSQL(TestOnMariaDB):

@@ -60,7 +60,7 @@ class PCIDriver(driver.GenericDriver):
         :raises cyborg.accelerator.exceptions.HostDevicesUnreadable: sysfs
             doesn't list the devices.
         """
-        return [_report(verdict, CONF.host) for verdict in self._offered()]
+        return [_report(verdict) for verdict in self._offered()]
 
     def rediscover(self) -> list:
         """As :meth:`discover`, but what is as it was is the same object.
@@ -75,7 +75,7 @@ class PCIDriver(driver.GenericDriver):
             address = verdict.device.address
             reported = last.get(address)
             if reported is None or reported.verdict != verdict:
-                reported = _Reported(verdict, _report(verdict, CONF.host))
+                reported = _Reported(verdict, _report(verdict))
             self._last[address] = reported
         return [reported.device for reported in self._last.values()]
 
@@ -142,7 +142,7 @@ class PCIDriver(driver.GenericDriver):
                                 '%s', address, CONF.host, advice)
 
 
-def _report(verdict: selection.Verdict, host: str):
+def _report(verdict: selection.Verdict):
     device = verdict.device
     word = _VENDORS.get(device.vendor_id)
     traits = [constants.OWNER_CYBORG]
@@ -150,7 +150,7 @@ def _report(verdict: selection.Verdict, host: str):
         traits.append('CUSTOM_PCI_%s' % word.upper())
     traits.append('CUSTOM_PCI_PRODUCT_ID_%s' % device.product_id.upper())
     return records.pci_function(
-        device, host=host, kind=constants.DEVICE_PCI, model=device.product_id,
+        device, kind=constants.DEVICE_PCI, model=device.product_id,
         board={'product_id': device.product_id, 'controller': None},
         vendor_board='miss_vb_info', resource_class=constants.PCI,
         traits=traits, driver_name=(word or device.vendor_id).upper(),
