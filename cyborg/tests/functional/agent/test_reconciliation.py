@@ -205,18 +205,30 @@ class TestRaces(TestBase):
 
 class TestReport(TestBase):
 
+    timeout = 400
+
     def test_unchanged_report_costs_two_calls(self):
         """PERF-1: whatever the number of devices."""
-        for number in range(1, 30):
-            self.cloud.plug('0000:%02x:00.0' % (0x40 + number))
-        self.cloud.report()
-        self.conductor.calls.clear()
-        self.cloud.placement.forget_calls()
-        self.cloud.report()
-        self.assertEqual(['object_class_action_versions', 'report_data'],
-                         self.conductor.calls)
-        self.assertEqual(['GET'], [
-            call.method for call in self.cloud.placement.calls])
+        statements = []
+        present = 2
+        for count in (16, 256, 1024):
+            for number in range(present, count):
+                self.cloud.plug('0000:%02x:%02x.%x' % (
+                    0x40 + number // 256, number // 8 % 32, number % 8))
+            present = count
+            self.cloud.report()
+            self.conductor.calls.clear()
+            self.cloud.placement.forget_calls()
+            with self.cloud.db.count_statements() as sql:
+                self.cloud.report()
+            self.assertLogged(
+                'INFO', '%d devices discovered, 0 new, 0 changed' % count)
+            self.assertEqual(['object_class_action_versions', 'report_data'],
+                             self.conductor.calls)
+            self.assertEqual(['GET'], [
+                call.method for call in self.cloud.placement.calls])
+            statements.append(len(sql))
+        self.assertEqual(statements[:1] * 3, statements)
 
     def test_capped_agent_says_so_once(self):
         """REC-9"""
