@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A conductor is killed around ``update_attach_info``, the agent lives on.
 
-Issue 4: the process is gone before, inside and after the transaction that
+REC-4, REC-8: the process is gone before, inside and after the transaction that
 changes the managed mode of a free handle. The invariants hold then, and the
 agent's next report converges.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Races of issue 4, run at random: 550 of them, the same ones each time.
+"""Races of reports, binds and operators, run at random, the same each time.
 
 An episode starts with an empty host and goes through one race of each kind,
 in any order, on hardware and configurations that change. Actors (agents,

@@ -151,7 +151,7 @@ class BindTest(base.ConductorTestCase):
                          self.nova.statuses())
 
     def test_unknown_provider(self):
-        """README 6: BindFailed rather than BindStarted for ever."""
+        """FAULT-6: BindFailed rather than BindStarted for ever."""
         arq = self.arq()
         self.assertRaises(exception.ResourceNotFound, self.bind, arq,
                           name='nothing')
@@ -159,7 +159,7 @@ class BindTest(base.ConductorTestCase):
         self.assertEqual('failed', self.nova.statuses()[arq])
 
     def test_provider_of_another_host(self):
-        """README 7"""
+        """FAULT-7"""
         arq = self.arq()
         error = self.assertRaises(exception.BindHostMismatch, self.bind, arq,
                                   name=NAME, host='elsewhere')
@@ -195,7 +195,7 @@ class BindTest(base.ConductorTestCase):
         self.bind(arq, name=NAME)
         error = self.assertRaises(exception.ARQBadState, self.bind, arq,
                                   name=OTHER)
-        # README 15: states, not letters.
+        # FAULT-15: states, not letters.
         self.assertIn('Initial, Unbound', error.message)
         self.assertState('Bound', arq)
         self.assertFree(OTHER)
@@ -211,7 +211,7 @@ class BindTest(base.ConductorTestCase):
         self.assertState('Bound', arq)
 
     def test_unknown_arq_in_set(self):
-        """README 13: the known one is not touched."""
+        """FAULT-13: the known one is not touched."""
         arq = self.arq()
         self.assertRaises(exception.ResourceNotFound, self.bind, arq,
                           str(uuid.uuid4()), name=NAME)
@@ -230,7 +230,7 @@ class BindTest(base.ConductorTestCase):
         self.assertState('Initial', arq)
 
     def test_admin_keeps_owner(self):
-        """README 11"""
+        """FAULT-11"""
         arq = self.arq()
         self.context.project_id = 'a' * 32
         self.bind(arq, name=NAME)
@@ -307,7 +307,7 @@ class BindTest(base.ConductorTestCase):
 
 
 class NovaTest(base.ConductorTestCase):
-    """README 12: what Nova says never changes what is bound."""
+    """FAULT-12: what Nova says never changes what is bound."""
 
     def setUp(self):
         super().setUp()
@@ -525,7 +525,7 @@ class MdevTest(base.ConductorTestCase):
             self.assertFalse(self.handle(name).allocated)
 
     def test_unbind_fails(self):
-        """README 14: state and handle stay, and it can be repeated."""
+        """FAULT-14: state and handle stay, and it can be repeated."""
         arq = self.arq()
         self.bind(arq, name=NAME)
         self.agent.fail['remove'] = exception.DeviceBusy(msg='guest runs')
@@ -566,7 +566,7 @@ class MdevTest(base.ConductorTestCase):
             exception.AgentUnreachable, manager._binder.bind, self.context,
             [binding.Request(arq, 'silent', self.provider('silent_x'),
                              str(uuid.uuid4()))], {})
-        # README 27: the one name both have to agree on.
+        # FAULT-27: the one name both have to agree on.
         self.assertIn('[DEFAULT] host = silent', error.message)
         self.assertEqual('BindFailed', self.arq_row(arq).state)
         self.assertFalse(self.handle('silent_x', 'silent').allocated)

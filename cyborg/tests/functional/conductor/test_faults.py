@@ -89,7 +89,7 @@ class FaultTest(base.ConductorTestCase):
                              self.placement.traits(self.provider(name)))
 
     def test_fault_at_every_call(self):
-        """B38, B60, issue 4: Placement 409, 500, timeout at every call."""
+        """B38, B60: Placement 409, 500, timeout at every call."""
         position, hit = 0, True
         while hit:
             self.manager = self.start_conductor('c%d' % position)

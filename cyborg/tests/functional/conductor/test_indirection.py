@@ -59,7 +59,7 @@ class IndirectionTest(base.ConductorTestCase):
         self.assertEqual(handle.uuid, stored.uuid)
 
     def test_error_arrives_as_its_class(self):
-        """Issue 4 item 1"""
+        """IND-1"""
         handle = self.handle()
         info = dict(json.loads(handle.attach_info), managed=False)
         arq = self.arq()

@@ -200,7 +200,7 @@ class MissingTest(MissingCase):
         self.assertGone()
 
     def test_conflict_does_not_stop_the_others(self):
-        """README 25: the others are changed, removed and added."""
+        """FAULT-25: the others are changed, removed and added."""
         self.conductor.arq_delete_by_instance_uuid(self.context,
                                                    self.instance)
         self.report(base.device(3))
@@ -253,7 +253,7 @@ class MissingTest(MissingCase):
         self.assertFalse(self.marked())
 
     def test_operators_reservation_survives(self):
-        """README 24"""
+        """FAULT-24"""
         self.placement.set_reserved(self.provider(OTHER), 'CUSTOM_PCI', 1)
         self.report(base.device(1), base.device(2, traits=('A', 'B')))
         self.report(base.device(1), base.device(2))

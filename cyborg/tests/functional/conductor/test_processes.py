@@ -251,7 +251,7 @@ class LifeTest(ProcessCase):
     database = 'mariadb'
 
     def test_waits_and_says_for_what(self):
-        """Issue 2 item 9, README 19"""
+        """FAULT-19"""
         self.placement.fail('.*', times=None, status=503)
         process = self.start(wait=False)
         process.wait_for_output('Waiting for Placement', 60)

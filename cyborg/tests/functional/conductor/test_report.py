@@ -94,7 +94,7 @@ class FirstReportTest(base.ConductorTestCase):
         self.assertIn('"WEIRD"', warning)
 
     def test_invalid_trait(self):
-        """README 22: it is not offered, and the error does not vanish."""
+        """FAULT-22: it is not offered, and the error does not vanish."""
         bad = base.device(2, traits=('B', ' not a name'))
         for _cycle in range(2):
             self.report(base.device(1), bad)
@@ -190,12 +190,12 @@ class ChangedReportTest(base.ConductorTestCase):
                          self.placement.traits(self.provider(NAME)))
         self.assertEqual({'OWNER_CYBORG', 'CUSTOM_A'},
                          self.placement.traits(self.provider(OTHER)))
-        # README 23: what others may use is never deleted.
+        # FAULT-23: what others may use is never deleted.
         self.assertLessEqual({'CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C'},
                              self.placement.all_traits())
 
     def test_only_trait_attributes_become_traits(self):
-        """README 22"""
+        """FAULT-22"""
         device = base.device(1)
         device.deployable_list[0].attribute_list.append(
             objects.DriverAttribute(key='iommu_group', value='100'))

@@ -173,7 +173,7 @@ class PciSimTest(SandboxTestCase):
                         **settings)
 
     def test_agent_offers_the_virtual_functions(self):
-        """CON-3, SEL-1: the agent selects the VFs, and no other device."""
+        """CON-3, CFG-1: the agent selects the VFs, and no other device."""
         self.configure()
         conf_file = self.sandbox / 'etc' / 'cyborg.conf'
         with conf_file.open('a') as stream:

@@ -111,7 +111,7 @@ class ClientTestCase(base.PlacementTestCase):
         self.assertIn('406', error.message)
 
     def test_credentials(self):
-        """README 26: a refusal is no "there is none"."""
+        """FAULT-26: a refusal is no "there is none"."""
         for status in (401, 403):
             self.placement.fail('GET', status=status)
             error = self.assertRaises(exception.PlacementUnauthorized,
@@ -120,7 +120,7 @@ class ClientTestCase(base.PlacementTestCase):
             self.assertIn('[placement]', error.message)
 
     def test_ping(self):
-        """README 19: what a starting service waits for."""
+        """FAULT-19: what a starting service waits for."""
         self.client.ping()
         self.placement.fail('GET', status=401)
         self.assertRaises(exception.PlacementUnauthorized, self.client.ping)

@@ -102,7 +102,7 @@ class MissingTestCase(base.PlacementTestCase):
 
 
 class DisabledTestCase(base.PlacementTestCase):
-    """README 24: a disabled device stays so whatever is reported."""
+    """FAULT-24: a disabled device stays so whatever is reported."""
 
     def setUp(self):
         super().setUp()
@@ -290,7 +290,7 @@ class ConcurrencyTestCase(base.PlacementTestCase):
         self.assertEqual({PCI: (1, 0)}, self.placement.amounts(one.uuid))
 
     def test_inventory_in_use_is_never_ignored(self):
-        """README 24: the refusal reaches the result."""
+        """FAULT-24: the refusal reaches the result."""
         one = wanted()
         self.report(one)
         self.placement.fail('PUT .*/inventories', status=409, times=None,

@@ -68,7 +68,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         self.assertEqual(1, len(calls), calls)
 
     def test_step_03_trait_value_changed(self):
-        """README 23: the old trait leaves the provider, not Placement."""
+        """FAULT-23: the old trait leaves the provider, not Placement."""
         self.report(wanted(traits=['CUSTOM_A']))
         now = wanted(traits=['CUSTOM_B'])
         result, calls = self.report(now)
@@ -148,7 +148,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         self.assertConverges(now)
 
     def test_step_09_10_only_trait_keys_are_traits(self):
-        """README 22: no other attribute reaches Placement."""
+        """FAULT-22: no other attribute reaches Placement."""
         rc, traits = plan.from_attributes([
             ('rc', 'CUSTOM_PCI'), ('trait0', OWNER), ('trait1', 'CUSTOM_A'),
             ('product_id', 'CUSTOM_LOOKS_LIKE_TRAIT'), ('note', 'abc')])
@@ -197,7 +197,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         self.assertIn('[agent] resource_provider_name', error.message)
 
     def test_step_16_to_18_removed_while_allocated(self):
-        """README 25, MIS-4: retained, reserved, and the others go on."""
+        """FAULT-25, MIS-4: retained, reserved, and the others go on."""
         gone, stays = wanted(), wanted('05:00.0')
         self.report(gone, stays)
         consumer = self.placement.allocate(gone.uuid, 'CUSTOM_PCI')

@@ -169,13 +169,13 @@ class DecideTestCase(testtools.TestCase):
         self.assertIn(MARK, writes.traits)
 
     def test_class_change_keeps_a_disabled_device_reserved(self):
-        """README 24"""
+        """FAULT-24"""
         writes = plan.decide(desired(disabled=True), present(
             {'CUSTOM_OLD': inventory(1, 1)}, usages={}))
         self.assertEqual({RC: inventory(1, 1)}, writes.inventories)
 
     def test_count_change_keeps_what_others_reserved(self):
-        """README 24"""
+        """FAULT-24"""
         for before, now, reserved in ((2, 3, 1), (3, 2, 1), (4, 2, 2)):
             writes = plan.decide(desired(now), present(
                 {RC: inventory(before, reserved)}, usages={}))
