@@ -11,9 +11,11 @@ see ``cyborg.inventory.uuids``), other ``DBError`` for rows the database
 refuses.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import itertools
 
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
@@ -58,14 +60,20 @@ def _insert(session, model, rows: list[dict]) -> None:
 
 
 def _attribute_rows(deployable_uuid: str, deployable_id: int,
-                    attributes: Iterable[tuple[str, str]]) -> list[dict]:
-    # Of two with one key the first counts; the API lists them in this order.
-    first: dict[str, str] = {}
+                    attributes: Iterable[tuple[str, str]],
+                    taken: Collection[str] = ()) -> list[dict]:
+    """:param taken: UUIDs of the attributes that the deployable has."""
+    # Keys repeat. The API lists the rows in this order.
+    rows: dict[str, dict] = {}
     for key, value in attributes:
-        first.setdefault(key, value)
-    return [{'uuid': uuids.attribute(deployable_uuid, key),
-             'deployable_id': deployable_id, 'key': key, 'value': value}
-            for key, value in first.items()]
+        row_uuid = next(
+            candidate for candidate in (
+                uuids.attribute(deployable_uuid, key, number)
+                for number in itertools.count())
+            if candidate not in rows and candidate not in taken)
+        rows[row_uuid] = {'uuid': row_uuid, 'deployable_id': deployable_id,
+                          'key': key, 'value': value}
+    return list(rows.values())
 
 
 def _handle_row(handle: values.DiscoveredHandle, deployable_uuid: str,
@@ -271,7 +279,9 @@ def _change_attributes(session, change: changes.AttributeChange) -> None:
             session, sa.update(attribute).where(attribute.id == record.id)
             .values(value=value))
     _insert(session, attribute, _attribute_rows(
-        change.deployable.uuid, change.deployable.id, change.added))
+        change.deployable.uuid, change.deployable.id, change.added,
+        {row.uuid for row in change.deployable.attributes
+         if row.id not in removed}))
 
 
 @api.retry_on_deadlock

@@ -45,7 +45,7 @@ class DeployableChange:
 
 @dataclasses.dataclass(frozen=True)
 class AttributeChange:
-    """Differences of one deployable's attributes, by key."""
+    """Differences of one deployable's attributes, in which keys repeat."""
 
     device: values.PersistedDevice
     deployable: values.PersistedDeployable

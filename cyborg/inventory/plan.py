@@ -13,6 +13,7 @@ import dataclasses
 import json
 
 from cyborg.inventory import attach_info
+from cyborg.inventory import attribute_bag
 from cyborg.inventory import changes
 from cyborg.inventory import identity
 from cyborg.inventory import values
@@ -195,20 +196,16 @@ class _Collector:
             self.add('returned', deployable)
 
     def _compare_attributes(self, device, deployable, now):
-        wanted = dict(reversed(now.attributes))
-        changed, removed = [], []
-        for attribute in deployable.attributes:
-            if attribute.key not in wanted:
-                removed.append(attribute)
-                continue
-            value = wanted.pop(attribute.key)
-            if value != attribute.value:
-                changed.append((attribute, value))
-        added = tuple((key, value) for key, value in dict(
-            now.attributes).items() if key in wanted)
-        if added or changed or removed:
+        change = attribute_bag.difference(
+            [(row.key, row.value) for row in deployable.attributes],
+            now.attributes)
+        if change is not None:
+            rows = deployable.attributes
             self.add('attribute_changes', changes.AttributeChange(
-                device, deployable, added, tuple(changed), tuple(removed)))
+                device, deployable, change.added,
+                tuple((rows[place], value)
+                      for place, value in change.changed),
+                tuple(rows[place] for place in change.removed)))
 
     def _compare_handles(self, device, deployable, now):
         """Compare handles by identity; the allocated missing ones."""

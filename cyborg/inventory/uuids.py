@@ -34,8 +34,12 @@ def deployable(hostname: str, key: identity.Key, name: str) -> str:
     return _make('deployable', hostname, key, name)
 
 
-def attribute(deployable_uuid: str, key: str) -> str:
-    """:param deployable_uuid: of the row the attribute belongs to"""
+def attribute(deployable_uuid: str, key: str, number: int = 0) -> str:
+    """:param deployable_uuid: of the row the attribute belongs to
+    :param number: tells attributes with one key apart
+    """
+    if number:
+        return _make('attribute', deployable_uuid, key, number)
     return _make('attribute', deployable_uuid, key)
 
 

@@ -12,6 +12,7 @@ import re
 import uuid
 
 from cyborg.common import constants
+from cyborg.inventory import attribute_bag
 from cyborg.placement import client
 
 _CUSTOM = re.compile(r'CUSTOM_[A-Z0-9_]+')
@@ -20,7 +21,7 @@ _MAX_NAME = 255
 
 #: Attribute that holds the resource class, and how trait attributes begin.
 RC_KEY = 'rc'
-TRAIT_PREFIX = 'trait'
+TRAIT_PREFIX = attribute_bag.TRAIT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +91,8 @@ def from_attributes(attributes: Iterable[tuple[str, str]]
     resource_class, traits = '', set()
     for key, value in attributes:
         if key == RC_KEY:
-            resource_class = value
+            # Should there be several, the first counts, as in 2026.2.
+            resource_class = resource_class or value
         elif key.startswith(TRAIT_PREFIX):
             traits.add(value)
     return resource_class, frozenset(traits)

@@ -25,6 +25,8 @@ class UuidTest(unittest.TestCase):
                 uuids.controlpath('h', key), below,
                 uuids.deployable('h', key, 'n2'),
                 uuids.attribute(below, 'rc'), uuids.attribute(below, 't'),
+                uuids.attribute(below, 't', 1),
+                uuids.attribute(below, 't', 2),
                 uuids.handle(below, key),
                 uuids.handle(below, ('MDEV', (0, 1, 0, 0), 'a', 'b'))]
         self.assertEqual(len(made), len(set(made)))
