@@ -30,7 +30,8 @@ the guest; ``true`` when left out. Set it to ``false`` for a device that has
 to keep the driver the operator bound it to, such as a VFIO variant driver.
 
 When several rules match a device, the first one decides about ``managed``.
-The address of a physical function also selects its virtual functions.
+A physical function is selected alone; select virtual functions by their ids
+or addresses. A key that is given must restrict something, or be ``*``.
 
 Valid:
 ``{"vendor_id": "10de", "product_id": "1eb8"}``,
@@ -39,6 +40,7 @@ Valid:
 ``[{"vendor_id": "8086"}, {"devname": "ens1f0"}]``.
 Invalid:
 ``{"vendor": "10de"}`` (unknown key),
+``{"vendor_id": "10de", "address": ""}`` (leave the key out),
 ``{"vendor_id": "10de", "managed": "maybe"}``,
 ``{"address": "0000:82.0.0"}``,
 ``{"devname": "ens1f0", "address": "0000:3b:00.0"}``.

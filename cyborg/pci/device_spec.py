@@ -6,19 +6,15 @@ are told at once, so that one restart is enough to put them right.
 """
 
 import collections
-from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import difflib
 import json
 
-from cyborg.pci import address as pci_address
 from cyborg.pci import patterns
 from cyborg.pci import printable
 from cyborg.pci import schema
 from cyborg.pci import sysfs
-
-PciAddress = pci_address.PciAddress
 
 #: Words that other tools use for a key; too unlike it to be found by spelling.
 _SYNONYMS = {'device': 'slot', 'dev': 'slot', 'device_id': 'product_id',
@@ -27,28 +23,6 @@ _SYNONYMS = {'device': 'slot', 'dev': 'slot', 'device_id': 'product_id',
 _NOVA_KEYS = frozenset({'physical_network', 'trusted', 'remote_managed',
                         'resource_class', 'traits', 'live_migratable',
                         'one_time_use'})
-
-
-@dataclasses.dataclass(frozen=True)
-class HostFacts:
-    """What matching asks the host.
-
-    :ivar sriov: functions that could have VFs, or have some.
-    :ivar net: network interface -> the function below it.
-    """
-
-    sriov: frozenset[PciAddress] = frozenset()
-    net: Mapping[str, PciAddress] = dataclasses.field(default_factory=dict)
-
-    @classmethod
-    def of(cls, devices: Sequence[sysfs.PciDevice]) -> 'HostFacts':
-        parents = {d.address for d in devices if d.sriov}
-        # A PF that can't be read takes nothing from its VFs (DSC-10).
-        parents |= ({d.physfn for d in devices if d.physfn is not None}
-                    - {d.address for d in devices})
-        return cls(
-            frozenset(parents),
-            {name: d.address for d in devices for name in d.net_names})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,25 +51,19 @@ class Rule:
         place = '' if self.item is None else '[%d]' % self.item
         return 'device_spec entry %d%s' % (self.entry, place)
 
-    def matches(self, device: sysfs.PciDevice, facts: HostFacts) -> bool:
+    def matches(self, device: sysfs.PciDevice) -> bool:
+        """Whether each key that the rule has is true of the device.
+
+        A physical function's address or interface says nothing of its
+        virtual functions: those have ids and addresses of their own.
+        """
         if self.vendor_id not in (None, device.vendor_id):
             return False
         if self.product_id not in (None, device.product_id):
             return False
         if self.devname is not None:
-            named = facts.net.get(self.devname)
-            return named is not None and (
-                device.address == named or _is_vf_of(device, named, facts))
-        if self.address is None:
-            return True
-        return (self.address.matches(device.address)
-                or _is_vf_of(device, self.address.exact, facts))
-
-
-def _is_vf_of(device, physfn: PciAddress | None, facts: HostFacts) -> bool:
-    """The complete address of a PF speaks for its VFs too."""
-    return (physfn is not None and device.physfn == physfn
-            and physfn in facts.sriov)
+            return self.devname in device.net_names
+        return self.address is None or self.address.matches(device.address)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,7 +139,9 @@ def load(entries: Sequence[str]) -> DeviceSpec:
                 'entry %d, %s: the key "%s" is given twice, the last one '
                 'counts' % (number, text, printable.name(key))
                 for key in repeated)
-            rules.extend(_rules(number, document))
+            for rule in _rules(number, document):
+                rules.append(rule)
+                notes.extend(_notes(rule))
     if faults:
         raise InvalidDeviceSpec(faults)
     return DeviceSpec(tuple(rules), tuple(notes))
@@ -281,15 +251,31 @@ def _rule(number: int, place: int | None, values: dict) -> Rule:
         patterns.parse_id(values.get('vendor_id', '*')),
         patterns.parse_id(values.get('product_id', '*')),
         _address(values.get('address')),
-        values.get('devname') or None,
+        values.get('devname'),
         None if managed is None else patterns.parse_boolean(managed))
 
 
 def _address(value):
-    if not value:
+    if value is None:
         return None
     if isinstance(value, str):
         return patterns.parse_address(value)
     return patterns.AddressRegex(tuple(
         patterns.parse_regex(value.get(name, '.*'))
         for name in patterns.FIELDS))
+
+
+def _notes(rule: Rule) -> list[str]:
+    """Parts of an address that are given, and restrict nothing.
+
+    2026.2 took them for any, and so do we; a template that left its variable
+    empty looks like this, too.
+    """
+    given = json.loads(rule.text).get('address', {})
+    if isinstance(given, str):
+        names, any_value = patterns.empty_parts(given), '*'
+    else:
+        names, any_value = [n for n in given if given[n] == ''], '.*'
+    return ['%s: the %s of the address is empty and taken for any, write '
+            '"%s" if that is meant' % (rule.label, name, any_value)
+            for name in names]

@@ -19,6 +19,9 @@ PciAddress = pci_address.PciAddress
 PARTS = (('domain', 0xffff, 4), ('bus', 0xff, 2), ('slot', 0x1f, 2),
          ('function', 0x7, 1))
 FIELDS = tuple(name for name, _largest, _digits in PARTS)
+#: What is wrong with an address that is given, and says nothing.
+NO_RESTRICTION = 'restricts nothing: leave the key out, or write "*"'
+_NUMBER = re.compile(r'(?:0[xX])?[0-9a-fA-F]+')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,11 +37,6 @@ class AddressPattern:
         return all(want is None or want == have for want, have in zip(
             self.parts, dataclasses.astuple(address), strict=True))
 
-    @property
-    def exact(self) -> PciAddress | None:
-        """The one function meant, when every part is given."""
-        return None if None in self.parts else PciAddress(*self.parts)
-
 
 @dataclasses.dataclass(frozen=True)
 class AddressRegex:
@@ -52,16 +50,6 @@ class AddressRegex:
         return all(pattern.match(values[name]) for name, pattern in zip(
             FIELDS, self.parts, strict=True))
 
-    @property
-    def exact(self) -> PciAddress | None:
-        """The one function meant, when all parts are written out in full."""
-        text = '%s:%s:%s.%s' % tuple(part.pattern for part in self.parts)
-        try:
-            address = PciAddress.parse(text)
-        except pci_address.InvalidPciAddress:
-            return None
-        return address if str(address) == text else None
-
 
 def parse_id(text: str) -> str | None:
     """A vendor or product id: four lower case digits, or None for any."""
@@ -71,12 +59,13 @@ def parse_id(text: str) -> str | None:
 
 def parse_address(text: str) -> AddressPattern:
     """``[[domain:]bus:]slot.function``; an empty or absent part is any."""
-    head, _dot, function = text.partition('.')
-    parts = head.split(':')
-    if len(parts) > 3:
+    if not text.strip():
+        raise ValueError('%s %s' % (printable.quoted(text), NO_RESTRICTION))
+    parts = _address_parts(text)
+    if len(parts) > len(PARTS):
         raise ValueError('%s has too many parts: write domain:bus:slot.'
                          'function' % printable.quoted(text))
-    parts = [''] * (3 - len(parts)) + parts + [function]
+    parts = [''] * (len(PARTS) - len(parts)) + parts
     values = []
     for (name, largest, _digits), part in zip(PARTS, parts, strict=True):
         try:
@@ -84,6 +73,20 @@ def parse_address(text: str) -> AddressPattern:
         except ValueError as error:
             raise ValueError('%s %s' % (name, error)) from None
     return AddressPattern(tuple(values))
+
+
+def empty_parts(text: str) -> list[str]:
+    """Names of the parts that an address names, and gives no value."""
+    parts = _address_parts(text)
+    if '.' not in text:
+        parts[-1] = '*'
+    return [name for name, part in zip(
+        FIELDS[-len(parts):], parts, strict=True) if not part.strip()]
+
+
+def _address_parts(text: str) -> list[str]:
+    head, _dot, function = text.partition('.')
+    return [*head.split(':'), function]
 
 
 def parse_regex(text: str) -> re.Pattern:
@@ -110,13 +113,11 @@ def _hex(text: str, largest: int) -> int | None:
     text = text.strip()
     if text == '*':
         return None
-    try:
-        value = int(text, 16)
-    except ValueError:
-        value = -1
-    if value < 0:
+    # int() takes more: "1_0", "+10", digits of other scripts.
+    if _NUMBER.fullmatch(text) is None:
         raise ValueError('%s is neither a hexadecimal number nor *'
                          % printable.quoted(text))
+    value = int(text, 16)
     if value > largest:
         raise ValueError('%s is larger than %x' % (
             printable.quoted(text), largest))

@@ -17,8 +17,9 @@ REASON = 'x-reason'
 
 _ID = {'type': 'string', 'format': 'pci-id'}
 _REGEX = {'type': 'string', 'format': 'pci-regex', 'default': '.*'}
-#: What 2026.2 took for "no address given".
-_NO_ADDRESS = [None, False, 0, []]
+#: What 2026.2 took for "no address given". An empty variable of a template
+#: must not select every device.
+_NO_ADDRESS = [None, False, 0, [], {}]
 
 ADDRESS_FIELDS = {
     'type': 'object',
@@ -42,30 +43,32 @@ RULE = {
             'examples': ['1eb8', '*'],
         },
         'address': {
-            'allOf': [
-                {'if': {'type': 'string'},
-                 'then': {'format': 'pci-address'}},
-                {'if': {'type': 'object'},
-                 'then': {'$ref': '#/$defs/address_fields'}},
-                {'if': {'not': {'type': ['string', 'object']}},
-                 'then': {'enum': _NO_ADDRESS,
-                          REASON: 'must be text or an object'}},
-            ],
+            'if': {'enum': _NO_ADDRESS},
+            'then': {'not': {}, REASON: patterns.NO_RESTRICTION},
+            'else': {
+                'if': {'type': 'object'},
+                'then': {'$ref': '#/$defs/address_fields'},
+                'else': {'type': ['string', 'object'],
+                         'format': 'pci-address'},
+            },
             'title': 'text with ``*`` for any part, or an object of regular '
                      'expressions over ``domain``, ``bus``, ``slot``, '
                      '``function``',
             'description': 'Where the device is. Any, when left out. An '
                            'expression must match from the start of its '
-                           'part. The complete address of a physical '
-                           'function also selects its virtual functions.',
+                           'part. A physical function is selected alone: '
+                           'select virtual functions by their ids or '
+                           'addresses.',
             'examples': ['0000:3b:00.*', {'bus': '3[b-d]', 'function': '0'}],
         },
         'devname': {
-            'type': ['string', 'null'],
+            'if': {'type': ['null', 'string'], 'pattern': r'^\s*$'},
+            'then': {'not': {}, REASON: 'restricts nothing: leave the key '
+                                        'out'},
+            'else': {'type': 'string'},
             'title': 'name of a network interface',
             'description': 'The device below this interface, in place of '
-                           '``address``. A physical function\'s also selects '
-                           'its virtual functions.',
+                           '``address``.',
             'examples': ['ens1f0'],
         },
         'managed': {
@@ -80,14 +83,7 @@ RULE = {
         },
     },
     'additionalProperties': False,
-    'not': {
-        'type': 'object',
-        'required': ['address', 'devname'],
-        'properties': {
-            'address': {'not': {'enum': [*_NO_ADDRESS, '', {}]}},
-            'devname': {'type': 'string', 'minLength': 1},
-        },
-    },
+    'not': {'type': 'object', 'required': ['address', 'devname']},
     REASON: 'has both address and devname, give one of them',
 }
 

@@ -99,10 +99,9 @@ def select(devices: Sequence[sysfs.PciDevice],
 
     :param uses: what the host itself does with a device, for the advice.
     """
-    facts = device_spec.HostFacts.of(devices)
-    verdicts = [_judge(device, rules, facts, exclude, allow_unsafe)
+    verdicts = [_judge(device, rules, exclude, allow_unsafe)
                 for device in devices]
-    return tuple(_advise(verdicts, rules, facts, uses or {}))
+    return tuple(_advise(verdicts, rules, uses or {}))
 
 
 def unused_exclusions(devices: Sequence[sysfs.PciDevice],
@@ -111,8 +110,8 @@ def unused_exclusions(devices: Sequence[sysfs.PciDevice],
     return sorted(set(exclude) - {device.address for device in devices})
 
 
-def _judge(device, rules, facts, exclude, allow_unsafe) -> Verdict:
-    rule = _first_match(device, rules, facts)
+def _judge(device, rules, exclude, allow_unsafe) -> Verdict:
+    rule = _first_match(device, rules)
     managed = rule.managed if rule is not None else None
     if rule is not None and device.address in exclude:
         return Verdict(device, Outcome.EXCLUDED, rule, managed)
@@ -128,14 +127,14 @@ def _judge(device, rules, facts, exclude, allow_unsafe) -> Verdict:
                    unsafe=refused)
 
 
-def _first_match(device, rules, facts) -> device_spec.Rule | None:
+def _first_match(device, rules) -> device_spec.Rule | None:
     for rule in rules:
-        if rule.matches(device, facts):
+        if rule.matches(device):
             return rule
     return None
 
 
-def _advise(verdicts, rules, facts, uses):
+def _advise(verdicts, rules, uses):
     """The verdicts, those of offered devices with their advice."""
     neighbours = _all_neighbours(verdicts)
     for verdict in verdicts:
@@ -143,7 +142,7 @@ def _advise(verdicts, rules, facts, uses):
             yield verdict
             continue
         device = verdict.device
-        advice = [*_managed_elsewhere(verdict, rules, facts),
+        advice = [*_managed_elsewhere(verdict, rules),
                   *_not_vfio(verdict),
                   *neighbours.get(device.iommu_group, ()),
                   *_functions(device),
@@ -169,7 +168,7 @@ def _all_neighbours(verdicts) -> dict[str, list[Advice]]:
         % (group, _few(names)))] for group, names in left_out.items()}
 
 
-def _managed_elsewhere(verdict, rules, facts):
+def _managed_elsewhere(verdict, rules):
     """Later rules that set another ``managed`` than the one that decided."""
     return [
         Advice(rule.label, 'managed=%s of %s decides, although %s also '
@@ -179,7 +178,7 @@ def _managed_elsewhere(verdict, rules, facts):
         for rule in rules[rules.index(verdict.rule) + 1:]
         if rule.managed is not None
         and rule.managed != verdict.effective_managed
-        and rule.matches(verdict.device, facts)]
+        and rule.matches(verdict.device)]
 
 
 def _not_vfio(verdict):

@@ -343,7 +343,7 @@ class DiscoverTest(DriverTestCase):
         started = self.start()
         for function in (1, 2, 3):
             self.add('0000:3b:00.%d' % function, physfn='0000:3b:00.0')
-            self.assertEqual(function + 1, len(started.discover()))
+            self.assertEqual(1, len(started.discover()))
         warned, = [text for text in self.warnings()
                    if 'physical function' in text]
         self.assertIn('with 1 virtual functions enabled', warned)
@@ -386,18 +386,16 @@ class DiscoverTest(DriverTestCase):
                          started.rediscover()[0].obj_to_primitive())
 
     def test_a_rule_that_decides_anew_for_an_unchanged_device(self):
-        """DSC-7: the PF's interface, which a rule names, gets a new name."""
-        self.tree.add('0000:3b:00.0', 0x8086, 0x1572, 0x020000, totalvfs=4)
-        self.tree.add('0000:3b:02.0', 0x8086, 0x154c, 0x020000,
-                      physfn='0000:3b:00.0')
-        self.tree.net('0000:3b:00.0', 'eth0')
+        """DSC-7: the interface, which a rule names, gets a new name."""
+        self.tree.add('0000:3b:02.0', 0x8086, 0x154c, 0x020000)
+        self.tree.net('0000:3b:02.0', 'eth0')
         self.configure('{"devname": "eth1", "managed": false}',
                        '{"product_id": "154c"}')
         started = self.start()
         self.assertNotIn('managed', handles(started.rediscover())[
             '0000:3b:02.0'])
         os.unlink(os.path.join(self.host.path, 'class/net/eth0'))
-        self.tree.net('0000:3b:00.0', 'eth1')
+        self.tree.net('0000:3b:02.0', 'eth1')
         self.assertIs(False, handles(started.rediscover())[
             '0000:3b:02.0']['managed'])
 
@@ -460,12 +458,11 @@ class DiscoverTest(DriverTestCase):
                  for device in started.rediscover()])
 
     def test_captured_host(self):
-        """The igb and NVMe VFs of a real host, by their PF's address."""
+        """A real host: igb VFs by their addresses, NVMe VFs by their ids."""
         host = self.useFixture(sysfs_fixture.SysfsTree('sriov-on'))
         self.conf.set(group='pci', sysfs_path=host.path)
-        self.configure('{"address": "0000:21:00.0", "managed": false}',
-                       '{"vendor_id": "1af4", "product_id": "1041"}',
-                       exclude=['0000:21:00.0'])
+        self.configure('{"address": "0000:21:10.*", "managed": false}',
+                       '{"vendor_id": "1af4", "product_id": "1041"}')
         found = handles(self.start().discover())
         self.assertEqual(
             {'0000:21:10.0': False, '0000:21:10.2': False,

@@ -41,6 +41,17 @@ BAD = {
     '{"vendor_id": 4318}': ['at $.vendor_id: 4318 must be text'],
     '{"vendor_id": null}': ['at $.vendor_id: null must be text'],
     '{"product_id": ["1eb8"]}': ['at $.product_id: ["1eb8"] must be text'],
+    # Values that restrict nothing: an empty variable of a template
+    **{'{"address": %s}' % value: [
+        'at $.address: %s restricts nothing: leave the key out, or write "*"'
+        % shown] for value, shown in (
+            ('null', 'null'), ('false', 'false'), ('0', '0'), ('[]', '[]'),
+            ('{}', '{}'), ('""', "''"), ('"  "', "'  '"))},
+    **{'{"devname": %s}' % value: [
+        'at $.devname: %s restricts nothing: leave the key out' % value]
+        for value in ('null', '""', '" "')},
+    '{"vendor_id": "10de", "devname": false}': [
+        'at $.devname: false must be text'],
     '{"address": 5}': ['at $.address: 5 must be text or an object'],
     '{"address": true}': ['at $.address: true must be text or an object'],
     '{"address": ["0000:3b:00.0"]}': [
@@ -54,6 +65,16 @@ BAD = {
         "at $.vendor_id: '10d*' is neither a hexadecimal number nor *"],
     '{"vendor_id": "-1"}': [
         "at $.vendor_id: '-1' is neither a hexadecimal number nor *"],
+    # Python takes all of these for hexadecimal numbers.
+    **{'{"vendor_id": "%s"}' % value: [
+        "at $.vendor_id: '%s' is neither a hexadecimal number nor *" % shown]
+        for value, shown in (('1_0de', '1_0de'), ('+10de', '+10de'),
+                             ('0x_10de', '0x_10de'), ('0x', '0x'),
+                             ('\uff11\uff10de', '\uff11\uff10de'))},
+    '{"address": "0000:3_b:00.0"}': [
+        "at $.address: bus '3_b' is neither a hexadecimal number nor *"],
+    '{"address": "0000:3b:00.+0"}': [
+        "at $.address: function '+0' is neither a hexadecimal number nor *"],
     '{"vendor_id": "12345"}': ["at $.vendor_id: '12345' is larger than ffff"],
     '{"vendor_id": ""}': [
         "at $.vendor_id: '' is neither a hexadecimal number nor *"],
@@ -91,6 +112,11 @@ BAD = {
     '{"devname": "ens1f0", "address": "0000:3b:00.0"}': [
         'at $: {"devname": "ens1f0", "address": "0000:3b:00.0"} has both '
         'address and devname, give one of them'],
+    '{"devname": "ens1f0", "address": ""}': [
+        'at $: {"devname": "ens1f0", "address": ""} has both address and '
+        'devname, give one of them',
+        'at $.address: \'\' restricts nothing: leave the key out, or write '
+        '"*"'],
     '{"devname": "ens1f0", "address": {"bus": "3b"}, "managed": 5}': [
         'at $: {"devname": "ens1f0", "address": {"bus": "3b"}, "managed": 5} '
         'has both address and devname, give one of them',
@@ -235,18 +261,8 @@ class RuleTest(base.TestCase):
                      '{"bus": "0a", "slot": "00", "function": "1"}'):
             rule, = load_one('{"address": %s}' % text)
             self.assertTrue(rule.address.matches(wanted), text)
-        rule, = load_one('{"address": "0000:0a:00.1"}')
-        self.assertEqual(wanted, rule.address.exact)
-
-    def test_expressions_name_one_function_only_as_linux_writes_it(self):
-        """2026.2: else they don't speak for the VFs of a PF."""
-        for domain, bus, exact in (
-                ('0000', '0a', True), ('0000', '0A', False),
-                ('00000000', '0a', False), ('0000', '0a$', False)):
-            rule, = load_one(
-                '{"address": {"domain": "%s", "bus": "%s", "slot": "00", '
-                '"function": "1"}}' % (domain, bus))
-            self.assertEqual(exact, rule.address.exact is not None, bus)
+            self.assertFalse(rule.address.matches(
+                address.PciAddress.parse('0000:0a:01.0')), text)
 
     def test_expressions_that_hang_elsewhere_do_not_here(self):
         """Parts are too short for what takes for ever on long texts."""
@@ -274,6 +290,27 @@ class RuleTest(base.TestCase):
         self.assertEqual(
             ('entry 1, {"vendor_id": "10de","vendor_id": "8086"}: the key '
              '"vendor_id" is given twice, the last one counts',), spec.notes)
+
+    def test_an_empty_part_of_an_address_counts_as_2026_2_counted_it(self):
+        """CFG-2: as any, with a note; the template's variable was empty."""
+        for text, names in (
+                ('"0000::00.0"', ['bus']),
+                ('"::."', ['domain', 'bus', 'slot', 'function']),
+                ('"0000:3b:00."', ['function']), ('".0"', ['slot']),
+                ('" :3b:00.0"', ['domain'])):
+            spec = device_spec.load(['[{"address": %s}]' % text])
+            self.assertEqual(tuple(
+                'device_spec entry 1[0]: the %s of the address is empty and '
+                'taken for any, write "*" if that is meant' % name
+                for name in names), spec.notes, text)
+        spec = device_spec.load(['{"address": {"bus": "", "slot": "00"}}'])
+        self.assertEqual(
+            ('device_spec entry 1: the bus of the address is empty and taken '
+             'for any, write ".*" if that is meant',), spec.notes)
+        for text in ('"3b:00.0"', '"0000:3b:00"', '"*"', '"3b:00.*"',
+                     '{"bus": "3b"}', '"*:*:*.*"'):
+            self.assertEqual((), device_spec.load(
+                ['{"address": %s}' % text]).notes, text)
 
     def test_a_multi_line_entry(self):
         """As the specification's own example is written."""

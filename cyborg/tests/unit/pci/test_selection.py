@@ -104,7 +104,7 @@ class SriovTest(base.TestCase):
         super().setUp()
         self.devices = [
             device('0000:06:00.0', product='1234', totalvfs=8,
-                   virtfns=(A('0000:06:00.1'),)),
+                   net_names=('eth0',), virtfns=(A('0000:06:00.1'),)),
             device('0000:06:00.1', product='1234', physfn='0000:06:00.0'),
             device('0000:07:00.1', product='1234', physfn='0000:07:00.0')]
 
@@ -112,11 +112,23 @@ class SriovTest(base.TestCase):
         return [str(v.outcome) for v in
                 select(self.devices, specs, exclude).values()]
 
-    def test_a_pf_address_selects_its_vfs(self):
-        """B09: its own, and not those of another PF."""
+    def test_a_pf_address_selects_the_pf_alone(self):
+        """CFG-2: as in 2026.2, whose service knew no VF's parent."""
+        for rule in ('{"address": "0000:06:00.0"}', '{"devname": "eth0"}',
+                     '{"address": {"domain": "0000", "bus": "06", "slot": '
+                     '"00", "function": "0"}}'):
+            self.assertEqual(['offered', 'not-selected', 'not-selected'],
+                             self.outcomes([rule]), rule)
+
+    def test_rules_for_vfs(self):
+        """CFG-2: by what is their own."""
         self.assertEqual(
-            ['offered', 'offered', 'not-selected'],
-            self.outcomes(['{"address": "0000:06:00.0"}']))
+            ['not-selected', 'offered', 'not-selected'],
+            self.outcomes(['{"address": "0000:06:00.1"}']))
+        self.assertEqual(
+            ['not-selected', 'offered', 'offered'],
+            self.outcomes(['{"product_id": "1234", '
+                           '"address": {"function": "[1-7]"}}']))
 
     def test_excluding_the_pf_leaves_its_vfs(self):
         """DSC-3: the specification's example with shared ids."""
@@ -126,16 +138,8 @@ class SriovTest(base.TestCase):
                            '"managed": false}'],
                           ['0000:06:00.0', '0000:07:00.0']))
         self.assertEqual(
-            ['excluded', 'offered', 'not-selected'],
+            ['excluded', 'not-selected', 'not-selected'],
             self.outcomes(['{"address": "0000:06:00.0"}'], ['0000:06:00.0']))
-
-    def test_a_pf_that_cannot_be_read_keeps_its_vfs_selected(self):
-        """DSC-10: else they would count as missing with it."""
-        vf = device('0000:3b:00.1', physfn='0000:3b:00.0')
-        found = select([vf], ['{"address": "0000:3b:00.0"}'])
-        self.assertTrue(found['0000:3b:00.1'].offered)
-        found = select([vf], ['{"address": "0000:3c:00.0"}'])
-        self.assertFalse(found['0000:3b:00.1'].offered)
 
     def test_unused_exclusions(self):
         exclude = exclusions.load(['0000:06:00.0', '0000:07:00.0'])
