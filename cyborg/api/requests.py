@@ -119,7 +119,10 @@ def apply(context, conductor,
         context, uuids=[patch.uuid for patch in patches])}
     for patch in patches:
         _check_found(found, patch.uuid)
-    binding = [patch for patch in patches if patch.bind]
+    # A bind that was done before, whose answer was lost, is for the conductor
+    # to answer again.
+    binding = [patch for patch in patches
+               if patch.bind and not _is_done(patch, found[patch.uuid])]
     for patch in binding:
         _check_bindable(found[patch.uuid])
     if binding:
@@ -127,6 +130,14 @@ def apply(context, conductor,
     conductor.arq_apply_patch(
         context, {patch.uuid: list(patch.operations) for patch in patches},
         {patch.uuid: _fields(patch, found[patch.uuid]) for patch in patches})
+
+
+def _is_done(patch: arq_schema.ArqPatch, arq) -> bool:
+    """Whether the request is bound to just what the patch asks for."""
+    wanted = patch.fields()
+    return arq.state == constants.ARQ_BOUND and all(
+        str(getattr(arq, name) or '').lower() == str(value).lower()
+        for name, value in wanted.items())
 
 
 def _check_bindable(arq) -> None:

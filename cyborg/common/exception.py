@@ -247,6 +247,13 @@ class ARQBadState(Conflict):
                  'needs one of the states %(expected)s.')
 
 
+class AttachHandleTaken(Conflict):
+    _msg_fmt = _('Accelerator request %(uuid)s was not bound: other requests '
+                 'took the last attach handles of resource provider '
+                 '%(rp_uuid)s on host %(host)s at the same moment. Choose '
+                 'another device.')
+
+
 class BindFailed(Conflict):
     _msg_fmt = _('No accelerator request of the set was bound, since '
                  '%(uuid)s could not be: %(reason)s')

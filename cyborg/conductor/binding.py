@@ -76,10 +76,12 @@ class Binder:
                 raise exception.PatchError(
                     reason='every op of accelerator request %s must be add, '
                            'or every one remove' % arq_uuid)
-        rows = self._check(context, removals, requests)
+        rows = self._rows(context, removals, requests)
+        again, requests = _told_apart(rows, requests)
         released = self._removed(context, removals, bool(requests))
         if requests:
-            self.bind(context, requests, rows, released)
+            again += self._bind_or_find(context, requests, rows, released)
+        self._repeat(context, again)
         if removals:
             LOG.info('Unbound accelerator requests %s.', ', '.join(removals))
 
@@ -95,21 +97,38 @@ class Binder:
             unbinding.release(context, now, self._agent.remove_vgpu_mdev)
         return left
 
-    def _check(self, context, removals, requests) -> dict:
-        """Rows of the ARQs to bind; nothing is changed if one is unknown."""
+    @staticmethod
+    def _rows(context, removals, requests) -> dict:
+        """Rows of all ARQs; nothing is changed if one is unknown."""
         wanted = removals + [request.arq_uuid for request in requests]
         rows = {row.ExtARQ.uuid: row
                 for row in arqs.list_(context, uuids=wanted)}
         unknown = [uuid for uuid in wanted if uuid not in rows]
         if unknown:
             raise query.not_found('ExtArq', uuid=', '.join(unknown))
-        for request in requests:
-            state = rows[request.arq_uuid].ExtARQ.state
-            if state not in _BINDABLE:
-                raise exception.ARQBadState(
-                    uuid=request.arq_uuid, state=state,
-                    expected=', '.join(_BINDABLE))
         return rows
+
+    def _bind_or_find(self, context, requests, rows, released
+                      ) -> Sequence[binding.Request]:
+        """Bind; the ARQs that the same call, come twice, bound meanwhile."""
+        try:
+            self.bind(context, requests, rows, released)
+        except exception.ARQBadState:
+            now = self._rows(context, [], requests)
+            if not all(binding.is_done(now[request.arq_uuid].ExtARQ, request)
+                       for request in requests):
+                raise
+            return requests
+        return ()
+
+    def _repeat(self, context, again: Sequence[binding.Request]) -> None:
+        """Answer a bind that was done before, whose answer was lost."""
+        if again:
+            LOG.info('Accelerator requests %s are bound as asked already.',
+                     ', '.join(request.arq_uuid for request in again))
+            self._tell(context, {request.arq_uuid: request.instance_uuid
+                                 for request in again},
+                       constants.ARQ_BIND_STATUS_FINISH)
 
     def bind(self, context, requests: Sequence[binding.Request],
              rows: dict, released: Sequence[binding.Holding] = ()) -> None:
@@ -234,6 +253,26 @@ class Binder:
                 problems.append(problem)
         if problems:
             raise problems[0]
+
+
+def _told_apart(rows: dict, requests: Sequence[binding.Request]
+                ) -> tuple[list[binding.Request], list[binding.Request]]:
+    """Binds that were done before, and those that are to be done.
+
+    :raises exception.ARQBadState: an ARQ can be neither.
+    """
+    again, todo = [], []
+    for request in requests:
+        arq = rows[request.arq_uuid].ExtARQ
+        if arq.state in _BINDABLE:
+            todo.append(request)
+        elif binding.is_done(arq, request):
+            again.append(request)
+        else:
+            raise exception.ARQBadState(
+                uuid=request.arq_uuid, state=arq.state,
+                expected=', '.join(_BINDABLE))
+    return again, todo
 
 
 def _request(arq_uuid: str, valid_fields: dict[str, dict]):

@@ -22,6 +22,8 @@ RETAINED = 'retained'
 FAILED = 'failed'
 
 _ATTEMPTS = 3
+# A generation that no provider has.
+_UNKNOWN = -1
 #: So many providers in a row without an answer: the rest would only wait.
 _GIVE_UP_AFTER = 3
 
@@ -219,8 +221,10 @@ class Run:
             # may not change the generation.
             return Outcome(DEFERRED, uuid, writes.waits_for,
                            was_missing=was_missing)
+        # Where it depends on what is allocated it is looked at every time.
         self.verified[uuid] = (
-            generation, dataclasses.replace(wanted, uuid=uuid))
+            generation if wanted.held is None else _UNKNOWN,
+            dataclasses.replace(wanted, uuid=uuid))
         return Outcome(kind, uuid, was_missing=was_missing)
 
     def _look(self, wanted, uuid) -> plan.PresentProvider:

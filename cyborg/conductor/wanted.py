@@ -84,9 +84,10 @@ def _providers(plan: changes.Plan) -> Wanted:
     parts = _missing_parts(plan.retained)
     for device, deployable, now in plan.present:
         missing = parts.get(deployable.id, 0)
-        known[deployable.id] = _desired(
+        known[deployable.id] = dataclasses.replace(_desired(
             deployable, now.num_accelerators + missing, now.attributes,
-            missing, device.status == disabled)
+            missing, device.status == disabled),
+            held=_held(deployable) if missing else None)
     for record in plan.retained:
         # Without a provider there is nothing to hold back.
         if record.whole and record.deployable.rp_uuid:
@@ -116,6 +117,10 @@ def _providers(plan: changes.Plan) -> Wanted:
 def _missing_parts(retained: Iterable[changes.Retained]) -> dict[int, int]:
     return {record.deployable.id: len(record.handles)
             for record in retained if not record.whole}
+
+
+def _held(deployable: values.PersistedDeployable) -> int:
+    return sum(handle.allocated for handle in deployable.handles)
 
 
 def _removed(plan: changes.Plan) -> Sequence[values.PersistedDeployable]:

@@ -82,6 +82,18 @@ class Holding:
                 'ah_uuid': self.handle_uuid}
 
 
+def is_done(arq, request: Request) -> bool:
+    """Whether a row of an ARQ is what binding it as asked for would make.
+
+    Whoever asks again, since the answer was lost, gets it again.
+    """
+    return (arq.state == constants.ARQ_BOUND
+            and arq.device_rp_uuid == request.rp_uuid
+            and arq.instance_uuid == request.instance_uuid
+            and (arq.hostname or '').lower() == request.hostname.lower()
+            and request.project_id in (None, arq.project_id))
+
+
 def execute(session, statement) -> int:
     """Run an UPDATE or DELETE; how many rows it matched."""
     return session.execute(statement, execution_options={
@@ -181,7 +193,22 @@ def _take_one(session, candidates: list[sa.Row]) -> sa.Row | None:
     return None
 
 
-def _no_handle(session, request: Request, target: _Target):
+def _no_handle(session, request: Request, target: _Target, lost: bool):
+    """Why there is no handle for a request.
+
+    :param lost: there were free ones, which others took meanwhile.
+    """
+    bindable = constants.ARQ_STATES_TRANSFORM_MATRIX[
+        constants.ARQ_BIND_STARTED]
+    state = session.scalar(sa.select(models.ExtARQ.state).where(
+        models.ExtARQ.uuid == request.arq_uuid))
+    if state not in bindable:
+        # Whoever was faster bound this very ARQ, maybe to the last handle.
+        return bad_state(session, request.arq_uuid, bindable)
+    if lost:
+        return exception.AttachHandleTaken(
+            uuid=request.arq_uuid, rp_uuid=request.rp_uuid,
+            host=target.hostname)
     total = session.scalar(
         sa.select(sa.func.count(models.AttachHandle.id)).where(
             models.AttachHandle.deployable_id == target.deployable_id))
@@ -202,6 +229,8 @@ def claim(context, requests: Sequence[Request],
     long as one ARQ of the set needs work, all of them stay BindStarted.
 
     :raises exception.ResourceNotFound: unknown provider, or no free handle.
+    :raises exception.AttachHandleTaken: there were free handles, and others
+        took them meanwhile.
     :raises exception.ARQBadState: an ARQ is not Initial or Unbound (any
         more).
     :raises exception.BindHostMismatch, exception.BindDeviceDisabled,
@@ -212,7 +241,7 @@ def claim(context, requests: Sequence[Request],
     # of one provider get theirs in the order of the request, as in 2026.2.
     ordered = sorted(requests, key=lambda r: r.rp_uuid)
     with api.writer(context) as session:
-        targets, free = {}, {}
+        targets, free, lost = {}, {}, {}
         taken = []
         for request in ordered:
             place = (request.rp_uuid, request.hostname)
@@ -226,9 +255,10 @@ def claim(context, requests: Sequence[Request],
             if where not in free:
                 free[where] = _candidates(session, target,
                                           wanted.count(where))
+                lost[where] = len(free[where]) >= wanted.count(where)
             handle = _take_one(session, free[where])
             if handle is None:
-                raise _no_handle(session, request, target)
+                raise _no_handle(session, request, target, lost[where])
             taken.append((request, target, handle))
         work = pending or any(
             handle.attach_type == constants.AH_TYPE_MDEV

@@ -32,6 +32,8 @@ class DesiredProvider:
     :ivar name: name of the deployable
     :ivar total: units, missing ones that are still allocated included
     :ivar missing: units that are allocated but not found on the host
+    :ivar held: allocated units in the database, missing ones included, where
+        others can still be had; None where all that is missing is reserved
     :ivar disabled: an operator disabled the device (status maintaining)
     :ivar traits: values of the trait attributes
     :ivar stale_traits: traits that the database gave this provider before
@@ -44,6 +46,7 @@ class DesiredProvider:
     resource_class: str
     total: int
     missing: int = 0
+    held: int | None = None
     disabled: bool = False
     traits: frozenset[str] = frozenset()
     stale_traits: frozenset[str] = dataclasses.field(
@@ -110,7 +113,7 @@ def is_well_formed(name: str) -> bool:
 
 def needs_usages(desired: DesiredProvider, present: PresentProvider) -> bool:
     """Whether the decision depends on what is allocated."""
-    return any(
+    return desired.held is not None or any(
         name != desired.resource_class or record.total > desired.total
         for name, record in present.inventories.items())
 
@@ -176,6 +179,10 @@ def _adjusted(desired, present, used, marked, lift):
     kept = 0 if present is None or lift else min(present.reserved, total)
     reserved, mark = reservation(kept, total, missing, desired.disabled,
                                  marked)
+    if mark and desired.held is not None and not desired.disabled:
+        # Placement counts the allocations of missing units already, so that
+        # reserving those, too, would take what can still be had.
+        reserved = max(0, min(missing, desired.held - used))
     if present is None:
         return client.Inventory(total=total, reserved=reserved,
                                 max_unit=total), mark
