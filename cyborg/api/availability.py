@@ -5,6 +5,7 @@ A disabled device has the status ``maintaining``, and all units that Placement
 has of it are reserved: allocations stay, new ones find nothing.
 """
 
+from collections.abc import Callable
 import logging
 
 from cyborg import objects
@@ -28,31 +29,40 @@ def disable(context, client: placement.PlacementClient, uuid: str) -> None:
         is unchanged.
     """
     device = objects.Device.get(context, uuid)
-    _reserve(context, client, device, True, exception.DeviceNotDisabled)
+    if device.status == constants.DEVICE_MAINTAINING:
+        _change(context, client, device, updates.claim,
+                exception.DeviceNotDisabled)
+    _change(context, client, device, updates.disable,
+            exception.DeviceNotDisabled)
     _set_status(device, constants.DEVICE_MAINTAINING)
 
 
 def enable(context, client: placement.PlacementClient, uuid: str) -> None:
-    """Note that a device is enabled, then free its units.
+    """Note that a device is enabled, then free what a disable reserved.
 
-    In this order, a report that comes in between does not reserve them again.
+    In this order, a report that comes in between does not reserve it again.
+    What others have reserved (a tool that wipes the device, say) stays.
 
     :raises exception.ResourceNotFound: no such device.
     :raises exception.DeviceNotOffered: Placement did not do it; asking again
         will.
     """
     device = objects.Device.get(context, uuid)
+    if device.status == constants.DEVICE_MAINTAINING:
+        _change(context, client, device, updates.claim,
+                exception.DeviceNotOffered)
     _set_status(device, constants.DEVICE_ENABLED)
-    _reserve(context, client, device, False, exception.DeviceNotOffered)
+    _change(context, client, device, updates.enable,
+            exception.DeviceNotOffered)
 
 
-def _reserve(context, client, device, everything: bool, failure) -> None:
+def _change(context, client, device, change: Callable, failure) -> None:
     """:raises failure: Placement did not do it for one of the providers"""
     for deployable in objects.Deployable.list(context, device_id=device.id):
         if not deployable.rp_uuid:
             continue
         try:
-            updates.reserve(client, context, deployable.rp_uuid, everything)
+            change(client, context, deployable.rp_uuid)
         except exception.PlacementResourceProviderNotFound:
             # The next report creates it anew, by the device's status.
             LOG.warning('Placement has no resource provider %(provider)s of '
@@ -63,7 +73,8 @@ def _reserve(context, client, device, everything: bool, failure) -> None:
             LOG.warning('The units of device %(uuid)s of host %(host)s could '
                         'not be %(done)s: %(reason)s',
                         {'uuid': device.uuid, 'host': device.hostname,
-                         'done': 'reserved' if everything else 'freed',
+                         'done': 'freed' if failure is
+                         exception.DeviceNotOffered else 'reserved',
                          'reason': exception.plain_text(error)})
             conflict = isinstance(error, exception.Conflict)
             raise failure(

@@ -90,6 +90,9 @@ RESOURCES = {'FPGA': FPGA, 'PGPU': PGPU, 'VGPU': VGPU, 'QAT': QAT,
 OWNER_CYBORG = 'OWNER_CYBORG'
 # Marks a provider of ours whose allocated devices the host does not show.
 MISSING_TRAIT = 'CUSTOM_CYBORG_MISSING'
+# Marks one whose units an operator's disable has reserved; the number behind
+# it says how many of them others had reserved before.
+DISABLED_TRAIT_PREFIX = 'CUSTOM_CYBORG_DISABLED_OVER_'
 FPGA_FUNCTION_ID = 'CUSTOM_FPGA_FUNCTION_ID'
 FPGA_TRAITS = (FPGA_FUNCTION_ID,)
 

@@ -14,6 +14,7 @@ import uuid
 from cyborg.common import constants
 from cyborg.inventory import attribute_bag
 from cyborg.placement import client
+from cyborg.placement import reservations
 
 _CUSTOM = re.compile(r'CUSTOM_[A-Z0-9_]+')
 _STANDARD = re.compile(r'[A-Z][A-Z0-9_]*')
@@ -131,6 +132,8 @@ def decide(desired: DesiredProvider, present: PresentProvider,
     traits = (present.traits - desired.stale_traits) | desired.traits
     traits |= {constants.OWNER_CYBORG}
     traits -= {constants.MISSING_TRAIT}
+    if lift:
+        traits = reservations.without_disabled_mark(traits)
     if mark:
         traits |= {constants.MISSING_TRAIT}
     return Writes(
@@ -143,6 +146,7 @@ def decide(desired: DesiredProvider, present: PresentProvider,
 def _inventories(desired, present, marked, lift):
     """(inventory by class, whether to mark it, what it waits for)"""
     usages = present.usages or {}
+    others = reservations.owners(present.traits).others
     wanted = desired.resource_class
     held = {name: used for name, used in usages.items()
             if used and name != wanted and name in present.inventories}
@@ -153,7 +157,8 @@ def _inventories(desired, present, marked, lift):
     for name in sorted(names):
         used = usages.get(name, 0)
         record, marks = _adjusted(
-            desired, present.inventories.get(name), used, marked, lift)
+            desired, present.inventories.get(name), used, marked, others,
+            lift)
         if record is not None:
             result[name] = record
         mark |= marks
@@ -166,7 +171,14 @@ def _inventories(desired, present, marked, lift):
     return result, mark, '; '.join(waits)
 
 
-def _adjusted(desired, present, used, marked, lift):
+def _kept(present, total, others, lift):
+    """What stays reserved as far as this service's disable is concerned."""
+    if present is None:
+        return 0
+    return min(present.reserved, total, (others or 0) if lift else total)
+
+
+def _adjusted(desired, present, used, marked, others, lift):
     """One inventory record and whether we reserve units of a missing device.
 
     The total never falls below what is allocated: Placement would accept it,
@@ -176,7 +188,7 @@ def _adjusted(desired, present, used, marked, lift):
     if total == 0:
         return None, False
     missing = min(desired.missing + total - desired.total, total)
-    kept = 0 if present is None or lift else min(present.reserved, total)
+    kept = _kept(present, total, others, lift)
     reserved, mark = reservation(kept, total, missing, desired.disabled,
                                  marked)
     if mark and desired.held is not None and not desired.disabled:

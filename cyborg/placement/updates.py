@@ -8,33 +8,72 @@ call of PlacementClient may raise.
 """
 
 from collections.abc import Iterable
-import dataclasses
 
-from cyborg.common import constants
 from cyborg.placement import client as placement
 from cyborg.placement import names
+from cyborg.placement import reservations
 
 
 @placement.retry_conflicts
-def reserve(client: placement.PlacementClient, context, uuid: str,
-            everything: bool) -> None:
-    """Reserve all units of a provider, or none.
+def disable(client: placement.PlacementClient, context, uuid: str) -> None:
+    """Reserve all units of a provider for an operator's disable.
 
-    Nothing else of the inventory changes, and units that are allocated stay
-    allocated. Where allocated units are missing, their reservation stays:
-    the next report knows how many those are.
+    A mark says so, and how many units others had reserved before. It is
+    written first: a kill in between leaves nothing that nobody knows as ours.
     """
     found = client.get_inventories(context, uuid)
-    if not everything:
-        traits = client.get_traits(context, uuid)
-        if constants.MISSING_TRAIT in traits.names:
-            return
-    wanted = {
-        name: dataclasses.replace(
-            record, reserved=record.total if everything else 0)
-        for name, record in found.by_class.items()}
+    generation = _mark(client, context, uuid, found, None)
+    wanted = reservations.everything(found.by_class)
     if wanted != found.by_class:
-        client.put_inventories(context, uuid, found.generation, wanted)
+        client.put_inventories(context, uuid, generation, wanted)
+
+
+@placement.retry_conflicts
+def claim(client: placement.PlacementClient, context, uuid: str) -> None:
+    """Take an unmarked reservation for that of a disable.
+
+    For a device that is known to be disabled: 2026.2 left no mark, and a
+    report that creates the provider anew leaves none either.
+    """
+    _mark(client, context, uuid, client.get_inventories(context, uuid), 0)
+
+
+@placement.retry_conflicts
+def enable(client: placement.PlacementClient, context, uuid: str) -> None:
+    """Free what a disable has reserved, and nobody else's units.
+
+    Units that are allocated and missing stay reserved: the next report knows
+    how many those are. A provider without the mark of a disable is left
+    alone.
+    """
+    found = client.get_inventories(context, uuid)
+    traits = client.get_traits(context, uuid)
+    owners = reservations.owners(traits.names)
+    if not owners.disabled:
+        return
+    generation = found.generation
+    wanted = reservations.lifted(found.by_class, owners)
+    if wanted != found.by_class:
+        generation = client.put_inventories(context, uuid, generation, wanted)
+    client.put_traits(context, uuid, generation,
+                      reservations.without_disabled_mark(traits.names))
+
+
+def _mark(client, context, uuid, found, others: int | None) -> int:
+    """:param others: None for what is reserved now
+
+    :returns: the provider's generation
+    """
+    traits = client.get_traits(context, uuid)
+    owners = reservations.owners(traits.names)
+    if owners.disabled:
+        return found.generation
+    if others is None:
+        others = reservations.of_others(found.by_class, owners)
+    mark = reservations.disabled_mark(others)
+    names.Names(client).known_traits(context, {mark})
+    return client.put_traits(context, uuid, found.generation,
+                             {*traits.names, mark})
 
 
 def replace_traits(client: placement.PlacementClient, context, uuid: str,

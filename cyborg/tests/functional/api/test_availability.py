@@ -78,6 +78,41 @@ class TestAvailability(base.ApiTestCase):
         self.assertEqual({'CUSTOM_PCI': 1},
                          self.service.placement.usages(self.provider))
 
+    def test_what_others_reserved_outlives_disable_and_enable(self):
+        """A script reserves the device: it stays so (seen: it was offered).
+
+        One number, several owners: each lifts its own.
+        """
+        placement = self.service.placement
+        placement.set_reserved(self.provider, 'CUSTOM_PCI', 1)
+        self.switch('disable')
+        self.report()
+        self.switch('enable')
+        self.assertEqual(('enabled', (1, 1)),
+                         (self.status(), self.amounts()))
+        self.report()
+        self.assertEqual((1, 1), self.amounts())
+        # Enabling what is enabled takes nothing away either.
+        self.switch('enable')
+        self.assertEqual((1, 1), self.amounts())
+        placement.set_reserved(self.provider, 'CUSTOM_PCI', 0)
+        self.switch('disable')
+        self.switch('enable')
+        self.assertEqual((1, 0), self.amounts())
+
+    def test_a_device_that_2026_2_disabled(self):
+        """It left a full reservation and no mark; enabling lifts it."""
+        self.switch('disable')
+        placement = self.service.placement
+        placement.set_traits(self.provider, *(
+            name for name in placement.traits(self.provider)
+            if 'DISABLED' not in name))
+        placement.fail('PUT .*inventories', status=503)
+        for action in ('disable', 'enable', 'enable'):
+            self.switch(action)
+        self.assertEqual(('enabled', (1, 0)),
+                         (self.status(), self.amounts()))
+
     def test_placement_does_not_answer(self):
         self.service.placement.fail('PUT .*inventories', status=500,
                                     times=None)

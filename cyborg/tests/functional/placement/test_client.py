@@ -178,41 +178,42 @@ class UpdatesTestCase(base.PlacementTestCase):
             VGPU={'total': 3})
         for everything, expected in ((True, (2, 3)), (True, (2, 3)),
                                      (False, (0, 0)), (False, (0, 0))):
-            updates.reserve(self.client, self.context, uuid, everything)
+            (updates.disable if everything else updates.enable)(
+                self.client, self.context, uuid)
             self.assertEqual(
                 {'PGPU': (2, expected[0]), 'VGPU': (3, expected[1])},
                 self.placement.amounts(uuid))
         self.assertEqual(2, self.placement.inventory(uuid)[
             'PGPU']['min_unit'])
-        # Two changes, two writes.
-        self.assertEqual(3, self.placement.generation(uuid))
+        # Two changes, each of a number and of a mark.
+        self.assertEqual(5, self.placement.generation(uuid))
 
     def test_reserve_while_allocated(self):
         uuid = self.placement.add_provider('child', self.root)
         self.placement.set_inventory(uuid, PGPU={'total': 1})
         self.placement.allocate(uuid, 'PGPU')
-        updates.reserve(self.client, self.context, uuid, True)
+        updates.disable(self.client, self.context, uuid)
         self.assertEqual({'PGPU': (1, 1)}, self.placement.amounts(uuid))
 
     def test_reserve_with_conflicts(self):
         """B38"""
         uuid = self.placement.add_provider('child', self.root)
         self.placement.set_inventory(uuid, PGPU={'total': 1})
-        self.placement.fail('PUT', status=409, times=2,
+        self.placement.fail('PUT .*inventories', status=409, times=2,
                             code='placement.concurrent_update')
-        updates.reserve(self.client, self.context, uuid, True)
+        updates.disable(self.client, self.context, uuid)
         self.assertEqual({'PGPU': (1, 1)}, self.placement.amounts(uuid))
-        fault = self.placement.fail('PUT', status=409, times=10,
+        fault = self.placement.fail('PUT .*inventories', status=409,
+                                    times=10,
                                     code='placement.concurrent_update')
         self.assertRaises(exception.ResourceProviderUpdateConflict,
-                          updates.reserve, self.client, self.context, uuid,
-                          False)
+                          updates.enable, self.client, self.context, uuid)
         self.assertEqual(3, fault.hits)
 
     def test_reserve_what_is_not_there(self):
         self.assertRaises(exception.PlacementResourceProviderNotFound,
-                          updates.reserve, self.client, self.context,
-                          NOWHERE, True)
+                          updates.disable, self.client, self.context,
+                          NOWHERE)
 
     def test_replace_traits(self):
         """FPGA programming: the old function goes, everything else stays."""

@@ -110,7 +110,8 @@ class DisabledTestCase(base.PlacementTestCase):
         self.report(self.one)
 
     def reserve(self, everything):
-        updates.reserve(self.client, self.context, self.one.uuid, everything)
+        change = updates.disable if everything else updates.enable
+        change(self.client, self.context, self.one.uuid)
 
     def amounts(self):
         return self.placement.amounts(self.one.uuid)
