@@ -67,7 +67,7 @@ enabled_drivers = pci_driver
 
 [pci]
 device_spec = {"address": "0000:25:00.0"}
-device_spec = {"address": "0000:21:00.0", "managed": false}
+device_spec = {"product_id": "efa0", "managed": false}
 """, 'cyborg-pci check'),
 }
 

@@ -5,6 +5,9 @@ Shared by the drivers that can hand out such devices (specification,
 "Unsafe-device workaround"), so that both say the same.
 """
 
+from collections.abc import Hashable
+from collections.abc import Iterable
+
 from cyborg.common import exception
 from cyborg.conf import CONF
 
@@ -22,6 +25,18 @@ def require_workaround(driver_name: str) -> None:
     """
     if not CONF.workarounds.allow_unsafe_devices:
         raise exception.UnsafeDriverRefused(name=driver_name, host=CONF.host)
+
+
+class Standing:
+    """What holds now, to tell of each state when it begins (again)."""
+
+    def __init__(self):
+        self._now: frozenset = frozenset()
+
+    def begun(self, now: Iterable[Hashable]) -> frozenset:
+        """What holds now and did not the last time; keeps it."""
+        before, self._now = self._now, frozenset(now)
+        return self._now - before
 
 
 class Announcer:

@@ -155,6 +155,8 @@ def _devices() -> Iterator[Finding]:
     for address in found.unused_exclusions:
         yield Finding('warning', str(address),
                       'in [pci] exclude_list, and the host has no such device')
+    for (_why, address), text in survey.withheld(config.host, found).items():
+        yield Finding('warning', str(address), text)
     for verdict in found.offered:
         subject = str(verdict.device.address)
         if verdict.unsafe:

@@ -16,6 +16,9 @@ MARKS = {
     selection.Outcome.EXCLUDED: ('x', '\033[33m'),
     selection.Outcome.CLASS_REFUSED: ('!', '\033[1;31m'),
     selection.Outcome.NOT_ADDRESSABLE: ('~', '\033[2m'),
+    selection.Outcome.VFS_OFFERED: ('<', '\033[33m'),
+    selection.Outcome.VFS_ALLOCATED: ('<', '\033[33m'),
+    selection.Outcome.PF_ALLOCATED: ('<', '\033[33m'),
     selection.Outcome.UNREADABLE: ('?', '\033[31m'),
 }
 

@@ -272,6 +272,13 @@ class BindDeviceDisabled(Conflict):
                  'maintaining). Enable the device, or bind to another.')
 
 
+class BindFunctionShared(Conflict):
+    _msg_fmt = _('Accelerator request %(uuid)s was not bound: PCI function '
+                 '%(address)s of host %(host)s cannot be used while a guest '
+                 'has %(other)s, which is the same piece of hardware. Bind '
+                 'to another device, or release that one first.')
+
+
 class BitstreamAmbiguous(Invalid):
     _msg_fmt = _('Group %(group)s of device profile %(profile)s has both '
                  'accel:bitstream_id and accel:function_id; accelerator '

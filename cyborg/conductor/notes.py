@@ -13,6 +13,7 @@ import logging
 from cyborg.inventory import changes
 from cyborg.inventory import identity
 from cyborg.inventory import values
+from cyborg.pci import families
 
 LOG = logging.getLogger(__name__)
 
@@ -88,6 +89,8 @@ def of_plan(plan: changes.Plan) -> Notes:
             logging.WARNING,
             'Device %s of host %s is not taken over: %s.' % (
                 fault.label, plan.hostname, fault.reason))
+    for pieces in plan.shared:
+        notes['shared', pieces.address] = _shared(pieces)
     for damage in plan.damaged:
         handle = damage.handle
         notes['damage', handle.uuid if handle else damage.device.uuid] = Note(
@@ -98,6 +101,19 @@ def of_plan(plan: changes.Plan) -> Notes:
                 else 'control path', damage.device.uuid, plan.hostname,
                 damage.reason))
     return notes
+
+
+def _shared(pieces: changes.Shared) -> Note:
+    return Note(
+        logging.ERROR,
+        'Physical function %s of host %s is allocated, and so is %s, which '
+        'goes when a guest takes the physical function: they are one piece '
+        'of hardware. Nothing of it is taken away; delete the instance with '
+        'one or the other.' % (
+            pieces.address, pieces.hostname,
+            families.few(pieces.functions)),
+        'Of physical function %s of host %s and its virtual functions only '
+        'one side is allocated now.' % (pieces.address, pieces.hostname))
 
 
 def _missing(plan, record) -> Note:

@@ -19,6 +19,7 @@ from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import attach_handles
+from cyborg.db import families
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import attach_info
 from cyborg.inventory import identity
@@ -236,6 +237,8 @@ def claim(context, requests: Sequence[Request],
     :raises exception.BindHostMismatch, exception.BindDeviceDisabled,
         exception.ExpectedOneObject: see :func:`_target`.
     :raises exception.AttachInfoInvalid: see :func:`_candidates`.
+    :raises exception.BindFunctionShared: see
+        :func:`cyborg.db.families.refuse_shared`.
     """
     # All callers go through the handles in one order: fewer deadlocks. ARQs
     # of one provider get theirs in the order of the request, as in 2026.2.
@@ -260,6 +263,9 @@ def claim(context, requests: Sequence[Request],
             if handle is None:
                 raise _no_handle(session, request, target, lost[where])
             taken.append((request, target, handle))
+        families.refuse_shared(session, [
+            families.Claimed(handle.id, request.arq_uuid, target.hostname)
+            for request, target, handle in taken])
         work = pending or any(
             handle.attach_type == constants.AH_TYPE_MDEV
             for _, _, handle in taken)

@@ -19,6 +19,19 @@ class Fault:
 
 
 @dataclasses.dataclass(frozen=True)
+class Shared:
+    """A PF and VFs of it that are all allocated, as 2026.2 let them be.
+
+    :ivar address: of the PF.
+    :ivar functions: addresses of its allocated VFs.
+    """
+
+    hostname: str
+    address: str
+    functions: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Damage:
     """A persisted row whose text can't be understood; it is left alone."""
 
@@ -165,6 +178,7 @@ class Plan:
     removed_deployables: tuple[RemovedDeployable, ...] = ()
     removed_handles: tuple[RemovedHandle, ...] = ()
     faults: tuple[Fault, ...] = ()
+    shared: tuple[Shared, ...] = ()
     damaged: tuple[Damage, ...] = ()
 
     @property

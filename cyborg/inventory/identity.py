@@ -7,6 +7,7 @@ such as ``managed`` or ``numa_node`` describe a handle, they don't name it
 (specification, "Persisted state and reconciliation").
 """
 
+import functools
 import json
 from typing import Any
 
@@ -80,6 +81,7 @@ def controlpath_key(cpid_type: str, text: str) -> Key:
     return (cpid_type, json.dumps(info, sort_keys=True))
 
 
+@functools.lru_cache(maxsize=16384)
 def handle_key(attach_type: str, text: str) -> Key:
     """The identity of a handle within its control path and deployable.
 

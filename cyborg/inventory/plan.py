@@ -16,6 +16,7 @@ from cyborg.inventory import attach_info
 from cyborg.inventory import attribute_bag
 from cyborg.inventory import changes
 from cyborg.inventory import identity
+from cyborg.inventory import relatives
 from cyborg.inventory import values
 
 #: Columns of ``devices`` that a report refreshes.
@@ -36,7 +37,12 @@ def plan(discovered: Sequence[values.DiscoveredDevice],
         they were missing, where the caller knows them.
     """
     collector = _Collector(persisted.hostname, frozenset(held))
-    found = collector.sort_out(discovered)
+    found, faults = relatives.screened(
+        collector.sort_out(discovered), persisted)
+    for fault in faults:
+        collector.add('faults', fault)
+    for pieces in relatives.shared(persisted):
+        collector.add('shared', pieces)
     for device in _with_twins_last(persisted.devices):
         key = device.key
         match = found.pop(key, None) if key is not None else None
@@ -164,6 +170,10 @@ class _Collector:
                      changes.RemovedDeployable(device, deployable))
 
     def compare_device(self, device, match):
+        if device.allocated:
+            match = dataclasses.replace(
+                match, std_board_info=relatives.with_parent_of(
+                    match.std_board_info, device.std_board_info))
         columns = tuple(
             (name, getattr(match, name)) for name in _COLUMNS
             if getattr(match, name) != getattr(device, name))

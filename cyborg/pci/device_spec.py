@@ -51,15 +51,17 @@ class Rule:
         place = '' if self.item is None else '[%d]' % self.item
         return 'device_spec entry %d%s' % (self.entry, place)
 
+    def matches_ids(self, device: sysfs.PciDevice) -> bool:
+        return (self.vendor_id in (None, device.vendor_id)
+                and self.product_id in (None, device.product_id))
+
     def matches(self, device: sysfs.PciDevice) -> bool:
         """Whether each key that the rule has is true of the device.
 
         A physical function's address or interface says nothing of its
         virtual functions: those have ids and addresses of their own.
         """
-        if self.vendor_id not in (None, device.vendor_id):
-            return False
-        if self.product_id not in (None, device.product_id):
+        if not self.matches_ids(device):
             return False
         if self.devname is not None:
             return self.devname in device.net_names

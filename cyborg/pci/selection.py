@@ -4,7 +4,7 @@
 A pure decision over what was read and what was configured. The agent's
 driver and the operator's preview both ask it, so they can't disagree.
 Order (specification, "Configuration and discovery"): inclusion, exact
-exclusion, class check.
+exclusion, class check. Then one of a PF and its VFs goes before the other.
 """
 
 from collections.abc import Collection
@@ -16,6 +16,8 @@ from typing import NamedTuple
 from cyborg.pci import address as pci_address
 from cyborg.pci import classes
 from cyborg.pci import device_spec
+from cyborg.pci import families
+from cyborg.pci import held as pci_held
 from cyborg.pci import sysfs
 
 PciAddress = pci_address.PciAddress
@@ -29,6 +31,9 @@ class Outcome(enum.StrEnum):
     EXCLUDED = 'excluded'
     CLASS_REFUSED = 'class-refused'
     NOT_ADDRESSABLE = 'not-addressable'
+    VFS_OFFERED = 'vfs-offered'
+    VFS_ALLOCATED = 'vfs-allocated'
+    PF_ALLOCATED = 'pf-allocated'
     UNREADABLE = 'unreadable'
 
 
@@ -55,6 +60,7 @@ class Verdict(NamedTuple):
     :ivar stateful: the device keeps what a guest wrote.
     :ivar unsafe: it is offered only since the workaround is on.
     :ivar advice: what an operator should know about the device.
+    :ivar withheld: the PF or VFs for whose sake it is not offered.
     """
 
     device: sysfs.PciDevice
@@ -64,6 +70,7 @@ class Verdict(NamedTuple):
     stateful: bool = False
     unsafe: bool = False
     advice: tuple[Advice, ...] = ()
+    withheld: families.Withheld | None = None
 
     @property
     def offered(self) -> bool:
@@ -87,20 +94,31 @@ class Verdict(NamedTuple):
                 self.device.class_name)
         if self.outcome is Outcome.NOT_ADDRESSABLE:
             return 'PCI domain above ffff'
+        if self.withheld is not None:
+            return families.reason(self.withheld)
         return '%s: %s' % (self.rule.label, self.rule.text)
 
 
 def select(devices: Sequence[sysfs.PciDevice],
            rules: Sequence[device_spec.Rule],
            exclude: Collection[PciAddress], allow_unsafe: bool,
-           uses: Mapping[PciAddress, Sequence[str]] | None = None
+           uses: Mapping[PciAddress, Sequence[str]] | None = None,
+           held: pci_held.Holdings | None = None
            ) -> tuple[Verdict, ...]:
     """One verdict a device, in the order given.
 
     :param uses: what the host itself does with a device, for the advice.
+    :param held: what is allocated of this host, present or not.
     """
-    verdicts = [_judge(device, rules, exclude, allow_unsafe)
+    held = held or {}
+    devices = [pci_held.restored(device, held.get(device.address))
+               for device in devices]
+    interfaces = frozenset(name for device in devices
+                           for name in device.net_names)
+    verdicts = [_judge(device, rules, interfaces, exclude, allow_unsafe,
+                       held.get(device.address))
                 for device in devices]
+    verdicts = _one_of_a_family(verdicts, held)
     return tuple(_advise(verdicts, rules, uses or {}))
 
 
@@ -110,8 +128,8 @@ def unused_exclusions(devices: Sequence[sysfs.PciDevice],
     return sorted(set(exclude) - {device.address for device in devices})
 
 
-def _judge(device, rules, exclude, allow_unsafe) -> Verdict:
-    rule = _first_match(device, rules)
+def _judge(device, rules, interfaces, exclude, allow_unsafe, held) -> Verdict:
+    rule = _deciding(device, rules, interfaces, held)
     managed = rule.managed if rule is not None else None
     if rule is not None and device.address in exclude:
         return Verdict(device, Outcome.EXCLUDED, rule, managed)
@@ -127,11 +145,47 @@ def _judge(device, rules, exclude, allow_unsafe) -> Verdict:
                    unsafe=refused)
 
 
-def _first_match(device, rules) -> device_spec.Rule | None:
+def _deciding(device, rules, interfaces, held) -> device_spec.Rule | None:
+    """The first rule that matches, or that matched before a guest had it.
+
+    A guest takes the network interfaces of a device with it. So a rule about
+    an interface may be the one that selected an allocated device which has
+    none; if several may be, it was one with the mode the device has.
+    """
+    lost = (held is not None and not device.net_names
+            and held.is_of(device))
+    possible = []
     for rule in rules:
         if rule.matches(device):
+            possible.append(rule)
+            break
+        if lost and rule.devname is not None and (
+                rule.devname not in interfaces and rule.matches_ids(device)):
+            possible.append(rule)
+    for rule in possible:
+        if not lost or (rule.managed is not False) == held.managed:
             return rule
-    return None
+    # The operator changed the mode, which the planner refuses (REC-3).
+    return possible[-1] if possible else None
+
+
+def _one_of_a_family(verdicts: Sequence[Verdict], held: pci_held.Holdings
+                     ) -> list[Verdict]:
+    """Withhold PFs for the sake of their VFs, and the other way round."""
+    parents = {address: each.parent for address, each in held.items()
+               if each.parent is not None}
+    parents |= {v.device.address: v.device.physfn for v in verdicts
+                if v.device.physfn not in (None, v.device.address)}
+    found = families.withheld(
+        [v.device.address for v in verdicts if v.offered], parents, held)
+    return [_withhold(v, found.get(v.device.address)) for v in verdicts]
+
+
+def _withhold(verdict, withheld):
+    if withheld is None:
+        return verdict
+    return verdict._replace(outcome=Outcome(withheld.why.value),
+                            withheld=withheld)
 
 
 def _advise(verdicts, rules, uses):
@@ -165,7 +219,7 @@ def _all_neighbours(verdicts) -> dict[str, list[Advice]]:
     return {group: [Advice(
         'iommu group', 'its IOMMU group %s also holds %s, not offered: a '
         'guest starts only when no host driver uses any device of the group'
-        % (group, _few(names)))] for group, names in left_out.items()}
+        % (group, families.few(names)))] for group, names in left_out.items()}
 
 
 def _managed_elsewhere(verdict, rules):
@@ -198,12 +252,6 @@ def _functions(device):
     return [Advice('functions', 'it is a physical function with %d virtual '
                    'functions enabled: they vanish while a guest has it'
                    % len(device.virtfns))]
-
-
-def _few(names: list[str]) -> str:
-    if len(names) > 4:
-        return '%s and %d more' % (', '.join(names[:3]), len(names) - 3)
-    return ', '.join(names)
 
 
 def _word(value: bool) -> str:

@@ -9,6 +9,7 @@ import json
 
 from cyborg.common import constants
 from cyborg.conf import CONF
+from cyborg.inventory import relatives
 from cyborg.objects.driver_objects import driver_attach_handle
 from cyborg.objects.driver_objects import driver_attribute
 from cyborg.objects.driver_objects import driver_controlpath_id
@@ -40,9 +41,13 @@ def pci_function(device: sysfs.PciDevice, *, kind: str, model: str,
     """One function as a device with one deployable and one attach handle.
 
     :param kind: device type, of ``constants.DEVICE_TYPE``.
-    :param board: standard board information, keys in the order stored.
+    :param board: standard board information, keys in the order stored. That
+        of a VF gets its PF, too: the database has no other place for it, and
+        a guest must not have one while another has the other (ID-3).
     :param handle: attach info as JSON text.
     """
+    if device.physfn is not None:
+        board = board | {relatives.PARENT: str(device.physfn)}
     attributes = [('rc', resource_class)] + [
         ('trait%d' % number, trait) for number, trait in enumerate(traits)]
     deployable = driver_deployable.DriverDeployable(

@@ -7,6 +7,10 @@ A driver is made without arguments from its entry point in the group
 """
 
 import abc
+from collections.abc import Mapping
+
+from cyborg.pci import address as pci_address
+from cyborg.pci import held as pci_held
 
 
 class GenericDriver(abc.ABC):
@@ -17,6 +21,19 @@ class GenericDriver(abc.ABC):
 
         A ``cyborg.common.exception.ConfigInvalid`` stops the agent with its
         text. No message may be sent from here.
+        """
+
+    def hold(self, held: Mapping[pci_address.PciAddress, pci_held.Held]
+             ) -> None:  # noqa: B027 (optional)
+        """Learn which functions of this host are allocated, and how.
+
+        Called before each :meth:`discover` by an agent that can ask a
+        conductor. A driver that chooses by what a guest changes when it gets
+        a device, or that knows both PFs and VFs, goes on offering what is
+        allocated; ``cyborg.pci.families.withheld`` tells which functions
+        must not be offered beside it.
+
+        :param held: by address, of whatever driver, present or not.
         """
 
     def cleanup(self, device) -> None:  # noqa: B027 (optional)

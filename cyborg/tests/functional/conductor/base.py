@@ -47,23 +47,26 @@ def device(bus: int = 1, *, host: str = HOST, vendor: str = '10de',
            product: str = '1eb8', rc: str = 'CUSTOM_PCI', traits=('A',),
            name: str | None = None, handles=None, total: int | None = None,
            device_type: str = 'PCI', stub: bool = False, driver='NVIDIA',
-           **settings):
+           physfn: int | None = None, **settings):
     """A DriverDevice with one deployable, as the generic PCI driver has it.
 
     :param handles: instead of the one handle at the device's own address.
+    :param physfn: bus of the PF, for a VF.
     :param settings: more of that handle's attach info.
     """
     where = address(bus)
     if handles is None:
         handles = [handle(**where, **settings)]
+    board = {'product_id': product, 'controller': None}
+    if physfn is not None:
+        board['physfn'] = '0000:%02x:00.0' % physfn
     attributes = [objects.DriverAttribute(key='rc', value=rc)]
     attributes += [
         objects.DriverAttribute(key='trait%d' % number, value='CUSTOM_' + t)
         for number, t in enumerate(traits)]
     return objects.DriverDevice(
         vendor=vendor, model=product, type=device_type, stub=stub,
-        std_board_info=json.dumps({'product_id': product,
-                                   'controller': None}),
+        std_board_info=json.dumps(board),
         vendor_board_info='miss_vb_info',
         controlpath_id=objects.DriverControlPathID(
             cpid_type='PCI', cpid_info=text(where)),

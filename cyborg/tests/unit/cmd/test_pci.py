@@ -142,7 +142,7 @@ class ListTest(CommandTestCase):
 class ShowTest(CommandTestCase):
 
     def test_device(self):
-        self.write('{"managed": false}')
+        self.write('{"product_id": "efa0", "managed": false}')
         found = self.json('show', '0000:21:00.0')
         self.assertEqual(
             ['0000:21:00.%d' % n for n in range(1, 5)],

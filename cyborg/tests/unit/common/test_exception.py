@@ -53,6 +53,13 @@ TEXTS = {
         {'uuid': 'A', 'host': 'c1', 'rp_uuid': 'RP', 'actual_host': 'c2'},
         'Accelerator request A asks for host c1, but resource provider RP '
         'belongs to host c2. Give the provider of a device of that host.'),
+    'BindFunctionShared': (
+        {'uuid': 'A', 'host': 'c1', 'address': '0000:0e:00.0',
+         'other': 'its virtual function 0000:0e:00.2'},
+        'Accelerator request A was not bound: PCI function 0000:0e:00.0 of '
+        'host c1 cannot be used while a guest has its virtual function '
+        '0000:0e:00.2, which is the same piece of hardware. Bind to another '
+        'device, or release that one first.'),
     'DeviceNotDisabled': (
         {'device': 'D', 'host': 'c1', 'status': 'enabled',
          'reason': 'Placement does not answer'},

@@ -5,6 +5,7 @@ from unittest import mock
 from cyborg.pci import address
 from cyborg.pci import device_spec
 from cyborg.pci import exclusions
+from cyborg.pci import families
 from cyborg.pci import selection
 from cyborg.pci import sysfs
 from cyborg.tests import base
@@ -20,10 +21,11 @@ def device(where='0000:3b:00.0', vendor='10de', product='1eb8', code=GPU,
                            physfn=A(physfn) if physfn else None, **facts)
 
 
-def select(devices, specs, exclude=(), allow_unsafe=False, uses=None):
+def select(devices, specs, exclude=(), allow_unsafe=False, uses=None,
+           held=None):
     verdicts = selection.select(
         devices, device_spec.load(specs).rules, exclusions.load(exclude),
-        allow_unsafe, uses)
+        allow_unsafe, uses, held)
     return {str(v.device.address): v for v in verdicts}
 
 
@@ -241,8 +243,8 @@ class AdviceTest(base.TestCase):
         devices = [device('%04x:00:00.0' % n, iommu_group='1')
                    for n in range(200)]
         devices.append(device('ffff:3b:00.0', '8086', iommu_group='1'))
-        with mock.patch.object(selection, '_few',
-                               wraps=selection._few) as few:
+        with mock.patch.object(families, 'few',
+                               wraps=families.few) as few:
             found = select(devices, ['{"vendor_id": "10de"}'])
         few.assert_called_once_with(['ffff:3b:00.0'])
         self.assertEqual(200, len([v for v in found.values() if v.advice]))

@@ -177,6 +177,8 @@ class SelectionTest(base.TestCase):
         for allow_unsafe in (False, True):
             for verdict in selection.select(devices, load(found), exclude,
                                             allow_unsafe):
+                if verdict.withheld is not None:
+                    continue  # see FamiliesTest
                 device = verdict.device
                 selected = any(reference(rule, device)
                                for rule in found)

@@ -13,6 +13,7 @@ from cyborg.common import constants
 from cyborg.conf import CONF
 from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import address as pci_address
+from cyborg.pci import held as pci_held
 from cyborg.pci import selection
 
 LOG = logging.getLogger(__name__)
@@ -41,6 +42,9 @@ class PCIDriver(driver.GenericDriver):
     def __init__(self):
         self._configuration: survey.Configuration | None = None
         self._announcer = safety.Announcer()
+        self._advice = safety.Standing()
+        self._families = safety.Standing()
+        self._held: pci_held.Holdings = {}
         self._bad: dict[str, str] = {}
         self._last: dict[PciAddress, _Reported] = {}
 
@@ -51,6 +55,11 @@ class PCIDriver(driver.GenericDriver):
             managed mode is configured under a cap that forbids it (RPC-1).
         """
         survey.check_rpc_cap(CONF, self._config().spec)
+
+    def hold(self, held: pci_held.Holdings) -> None:
+        """See :meth:`cyborg.accelerator.drivers.driver.GenericDriver.hold`.
+        """
+        self._held = dict(held)
 
     def discover(self) -> list:
         """The selected functions of this host, in the order of addresses.
@@ -81,7 +90,7 @@ class PCIDriver(driver.GenericDriver):
 
     def _offered(self) -> list[selection.Verdict]:
         config = self._config()
-        found = survey.survey(config)
+        found = survey.survey(config, self._held)
         self._tell_faults(found.faults)
         self._tell(found)
         survey.check_classes(config.host, found)
@@ -136,10 +145,25 @@ class PCIDriver(driver.GenericDriver):
             if verdict.unsafe:
                 self._announcer.unsafe_device(
                     LOG, survey.DRIVER, str(address))
-            for advice in verdict.advice:
-                if first_time('advice', address, advice.about):
-                    LOG.warning('PCI device %s of host %s is offered, but: '
-                                '%s', address, CONF.host, advice)
+        self._tell_advice(found.offered)
+        self._tell_families(found)
+
+    def _tell_advice(self, offered: list[selection.Verdict]) -> None:
+        advice = {(verdict.device.address, each.about): each
+                  for verdict in offered for each in verdict.advice}
+        begun = self._advice.begun(advice)
+        for key, each in advice.items():
+            if key in begun:
+                LOG.warning('PCI device %s of host %s is offered, but: %s',
+                            key[0], CONF.host, each)
+
+    def _tell_families(self, found: survey.Survey) -> None:
+        """Which of a PF and its VFs is not offered, once a PF (ID-3)."""
+        states = survey.withheld(CONF.host, found)
+        begun = self._families.begun(states)
+        for key, text in states.items():
+            if key in begun:
+                LOG.warning('%s', text)
 
 
 def _report(verdict: selection.Verdict):

@@ -18,6 +18,8 @@ from cyborg.pci import address as pci_address
 from cyborg.pci import classes
 from cyborg.pci import device_spec
 from cyborg.pci import exclusions
+from cyborg.pci import families
+from cyborg.pci import held as pci_held
 from cyborg.pci import selection
 from cyborg.pci import sysfs
 from cyborg.pci import usage
@@ -134,9 +136,11 @@ def overridden_exclusions(conf: cfg.ConfigOpts) -> list[str]:
     return sorted({entry for entry in given if entry} - used)
 
 
-def survey(config: Configuration) -> Survey:
+def survey(config: Configuration,
+           held: pci_held.Holdings | None = None) -> Survey:
     """Look at the host now.
 
+    :param held: what is allocated, where the caller knows it.
     :raises exceptions.HostDevicesUnreadable: its devices can't be listed.
     """
     try:
@@ -148,9 +152,37 @@ def survey(config: Configuration) -> Survey:
     uses = usage.host_uses(config.sysfs_path) if config.spec.rules else None
     return Survey(
         selection.select(host.devices, config.spec.rules, config.exclude,
-                         config.allow_unsafe, uses),
+                         config.allow_unsafe, uses, held),
         host.faults,
         tuple(selection.unused_exclusions(host.devices, config.exclude)))
+
+
+def withheld(host: str, found: Survey) -> dict[tuple, str]:
+    """What is selected and not offered for the sake of its PF or VFs.
+
+    :returns: a text each by what it is about; one for all VFs of a PF.
+    """
+    texts, siblings = {}, {}
+    for verdict in found.verdicts:
+        if verdict.withheld is None:
+            continue
+        why, relatives = verdict.withheld
+        if why is families.Why.PF_ALLOCATED:
+            siblings.setdefault(relatives[0], []).append(
+                verdict.device.address)
+            continue
+        address = verdict.device.address
+        texts[why, address] = (
+            'PCI device %s of host %s is selected and not offered: %s, and a '
+            'guest with it would take them away. If that is meant, put %s '
+            'into [pci] exclude_list to say so.' % (
+                address, host, families.reason(verdict.withheld), address))
+    for parent, addresses in siblings.items():
+        texts[families.Why.PF_ALLOCATED, parent] = (
+            'PCI device %s of host %s is allocated: its virtual functions '
+            '%s are selected and not offered until it is released.' % (
+                parent, host, families.few(addresses)))
+    return texts
 
 
 def check_classes(host: str, found: Survey) -> None:
