@@ -19,6 +19,7 @@ from cyborg.conf import CONF
 from cyborg.inventory import values
 from cyborg.objects import inventory_values
 from cyborg.objects.driver_objects import driver_device
+from cyborg.pci import held as pci_held
 
 LOG = logging.getLogger(__name__)
 
@@ -40,24 +41,30 @@ class Discovered:
     plain: tuple[values.DiscoveredDevice, ...]
 
 
-def discover(drivers: Sequence[loading.LoadedDriver]) -> Discovered:
+def discover(drivers: Sequence[loading.LoadedDriver],
+             held: pci_held.Holdings | None = None) -> Discovered:
     """Ask all drivers.
 
+    :param held: what is allocated of this host, told to each driver that
+        wants to know; None when that is not known.
     :raises DiscoveryFailed: a driver failed, or answered nonsense.
     :raises exception.ConfigInvalid: a driver refuses what is configured.
     """
     devices: list[Any] = []
     plain: list[values.DiscoveredDevice] = []
     for loaded in drivers:
-        found = _discover(loaded)
+        found = _discover(loaded, held)
         plain += _plain(loaded.name, found)
         devices += found
         LOG.debug('Driver %s found %d devices', loaded.name, len(found))
     return Discovered(tuple(devices), tuple(plain))
 
 
-def _discover(loaded: loading.LoadedDriver) -> Any:
+def _discover(loaded: loading.LoadedDriver, held) -> Any:
     try:
+        hold = getattr(loaded.driver, 'hold', None)
+        if held is not None and hold is not None:
+            hold(held)
         return _question(loaded.driver)()
     except exception.ConfigInvalid:
         raise

@@ -17,6 +17,7 @@ import oslo_messaging as messaging
 from oslo_utils import timeutils
 
 from cyborg.agent import discovery
+from cyborg.agent import holdings
 from cyborg.agent import loading
 from cyborg.common import constants
 from cyborg.common import exception
@@ -79,10 +80,11 @@ class ResourceTracker:
             it was updated (REC-5).
         """
         with self._lock, timeutils.StopWatch() as watch:
-            found = discovery.discover(self.drivers)
+            found, inventory = self._look(context, hostname)
             updated = 0
-            if self._conductor.supports_object_indirection():
-                updated = self._reconcile(context, hostname, found.plain)
+            if inventory is not None:
+                updated = self._reconcile(context, hostname, found.plain,
+                                          inventory)
             elif self._first_time('capped'):
                 LOG.warning(
                     '[upgrade_levels] conductor caps conductors at %s: host '
@@ -108,18 +110,39 @@ class ResourceTracker:
                 conductor_rpcapi.IndirectionAPI(quick)), _conductor_at_work():
             host_inventory.HostInventory.get_by_host(context, hostname)
 
+    def _look(self, context, hostname: str) -> tuple[
+            discovery.Discovered, host_inventory.HostInventory | None]:
+        """Ask what is stored, and with that in mind the drivers (ID-4)."""
+        if not self._conductor.supports_object_indirection():
+            return discovery.discover(self.drivers), None
+        try:
+            inventory = self._read(context, hostname)
+        except (exception.CyborgException, messaging.MessagingException):
+            # What is wrong with this host is told all the same.
+            discovery.discover(self.drivers)
+            raise
+        return discovery.discover(self.drivers, holdings.of(
+            inventory_values.persisted_host(inventory))), inventory
+
+    def _read(self, context, hostname: str) -> host_inventory.HostInventory:
+        with self._remotely():
+            return host_inventory.HostInventory.get_by_host(
+                context, hostname)
+
     # Reconciliation
 
     def _reconcile(self, context, hostname, found: Sequence[
-            values.DiscoveredDevice]) -> int:
+            values.DiscoveredDevice],
+            inventory: host_inventory.HostInventory) -> int:
         """Bring free handles to the configured managed mode.
 
+        :param inventory: as it was before the drivers were asked.
         :returns: number of handles updated.
         """
         changed_once: set[str] = set()
         updated = 0
         while True:
-            rows, plan = self._plan(context, hostname, found)
+            rows, plan = self._plan(hostname, found, inventory)
             try:
                 for change in plan.managed_changes:
                     # Read before it is passed on: it names who is at fault.
@@ -135,12 +158,10 @@ class ResourceTracker:
                 changed_once.add(current)
                 LOG.info('Attach handle %s of host %s changed meanwhile, '
                          'reading again', current, hostname)
+                inventory = self._read(context, hostname)
 
-    def _plan(self, context, hostname, found: Sequence[
-            values.DiscoveredDevice]):
-        with self._remotely():
-            inventory = host_inventory.HostInventory.get_by_host(
-                context, hostname)
+    def _plan(self, hostname, found: Sequence[values.DiscoveredDevice],
+              inventory: host_inventory.HostInventory):
         persisted = inventory_values.persisted_host(inventory)
         damage = first_damaged(persisted)
         if damage is not None:

@@ -17,6 +17,7 @@ import oslo_messaging as messaging
 
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.agent import discovery
+from cyborg.agent import holdings
 from cyborg.agent import loading
 from cyborg.agent import resource_tracker
 from cyborg.agent import root_provider
@@ -173,15 +174,6 @@ def persisted(timeout: float) -> list[Finding]:
     :param timeout: seconds to wait for a conductor.
     """
     try:
-        drivers = loading.load()
-        loading.init_host(drivers)
-        devices = discovery.discover(drivers).plain
-    except exception.ConfigInvalid as error:
-        return _reasons('[agent] enabled_drivers', [error])
-    except exception.CyborgException as error:
-        return [Finding('unknown', '[agent] enabled_drivers',
-                        exception.plain_text(error))]
-    try:
         stored = _within(timeout, _stored)
     except Exception as error:  # noqa: BLE001 (libraries raise their own)
         return [Finding('unknown', 'conductor', 'the inventory of host %s '
@@ -190,6 +182,15 @@ def persisted(timeout: float) -> list[Finding]:
     damage = resource_tracker.first_damaged(stored)
     if damage is not None:
         return _reasons(damage.kwargs['uuid'], [damage])
+    try:
+        drivers = loading.load()
+        loading.init_host(drivers)
+        devices = discovery.discover(drivers, holdings.of(stored)).plain
+    except exception.ConfigInvalid as error:
+        return _reasons('[agent] enabled_drivers', [error])
+    except exception.CyborgException as error:
+        return [Finding('unknown', '[agent] enabled_drivers',
+                        exception.plain_text(error))]
     return list(describe(planner.plan(devices, stored)))
 
 

@@ -172,27 +172,31 @@ def _found_functions(device, deployable) -> tuple[Function, ...]:
         device.cpid_type, device.cpid_info, device.std_board_info) if each)
 
 
-def allocated_functions(device: values.PersistedDevice,
+def persisted_functions(device: values.PersistedDevice,
                         deployable: values.PersistedDeployable
-                        ) -> tuple[Function, ...]:
-    """What guests have of a deployable."""
-    if not any(h.allocated for h in deployable.handles):
-        return ()
+                        ) -> list[tuple[values.PersistedHandle, Function]]:
+    """The handles of a deployable that have a readable address."""
     path = device.controlpath
     found = functions(
         [(h.attach_type, h.attach_info) for h in deployable.handles],
         path and path.cpid_type, path and path.cpid_info,
         device.std_board_info)
-    return tuple(function for handle, function in zip(
-        deployable.handles, found, strict=True)
-        if function and handle.allocated)
+    return [(handle, function) for handle, function in zip(
+        deployable.handles, found, strict=True) if function is not None]
+
+
+def _allocated_functions(device, deployable) -> tuple[Function, ...]:
+    if not any(h.allocated for h in deployable.handles):
+        return ()
+    return tuple(function for handle, function in persisted_functions(
+        device, deployable) if handle.allocated)
 
 
 def _allocated(persisted: values.PersistedHost) -> Iterator[tuple[
         values.PersistedDevice, _Owner]]:
     for device in persisted.devices:
         for deployable in device.deployables:
-            found = allocated_functions(device, deployable)
+            found = _allocated_functions(device, deployable)
             if found:
                 yield device, _Owner(deployable.name, found)
 

@@ -81,6 +81,9 @@ class PciAddress:
                 'domain': '%04x' % self.domain,
                 'function': '%x' % self.function}
 
+    def parts(self) -> tuple[int, int, int, int]:
+        return self.domain, self.bus, self.device, self.function
+
     def __str__(self) -> str:
         return '%04x:%02x:%02x.%x' % (self.domain, self.bus, self.device,
                                       self.function)

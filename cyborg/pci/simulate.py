@@ -140,6 +140,27 @@ class SysfsTree:
                       '%s\t00000000\t0100000A\t0003\t0\t0\t100\t00000000'
                       '\t0\t0\t0\n' % name)
 
+    def take_net(self, name: str) -> None:
+        """Take an interface away, as a guest does that gets its function."""
+        link = self._at('class/net', name)
+        shutil.rmtree(os.path.realpath(link))
+        os.unlink(link)
+
+    def detach(self, address: str) -> None:
+        """Begin to remove a VF, as far as the kernel gets while it is used.
+
+        ``pci_iov_remove_virtfn()`` takes the links between PF and VF away
+        before it waits for the VF's driver to let go.
+        """
+        physfn = self._at(self._places[address], 'physfn')
+        parent = os.path.realpath(physfn)
+        for name in os.listdir(parent):
+            path = os.path.join(parent, name)
+            if name.startswith('virtfn') and (
+                    os.path.basename(os.readlink(path)) == address):
+                os.unlink(path)
+        os.unlink(physfn)
+
     def vfio(self, address: str, name: str) -> None:
         """Register a VFIO device for a function, whatever its driver."""
         place = '%s/vfio-dev/%s' % (self._places[address], name)

@@ -245,7 +245,10 @@ class _Reader:
             _link_name(place, 'iommu_group'),
             tuple(self._net.get(address, ())))
         # An attribute that is absent may have gone with the device, whose
-        # removal (device_del() of the kernel) begins with its uevent.
+        # removal (device_del() of the kernel) begins with its uevent. A VF
+        # loses its physfn before (pci_iov_remove_virtfn()), and stays like
+        # that for as long as a guest keeps its driver from letting go: it
+        # looks like any function then, see cyborg.pci.held.
         if _gone(place, source):
             raise _Bad(_VANISHED)
         return device

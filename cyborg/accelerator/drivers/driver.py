@@ -7,9 +7,7 @@ A driver is made without arguments from its entry point in the group
 """
 
 import abc
-from collections.abc import Mapping
 
-from cyborg.pci import address as pci_address
 from cyborg.pci import held as pci_held
 
 
@@ -23,8 +21,7 @@ class GenericDriver(abc.ABC):
         text. No message may be sent from here.
         """
 
-    def hold(self, held: Mapping[pci_address.PciAddress, pci_held.Held]
-             ) -> None:  # noqa: B027 (optional)
+    def hold(self, held: pci_held.Holdings) -> None:  # noqa: B027 (optional)
         """Learn which functions of this host are allocated, and how.
 
         Called before each :meth:`discover` by an agent that can ask a

@@ -225,10 +225,10 @@ class ClaimTest(Rows, base.ConductorTestCase):
         # It was offered itself before its VFs were enabled.
         with self.db.engine.begin() as connection:
             values = {'num_accelerators': 1, 'device_id': row.id}
-            deployable = connection.execute(sa.insert(models.Deployable)
-                                            .values(uuid='d' * 36,
-                                                    name='pf', rp_uuid='p' * 36,
-                                                    **values)).lastrowid
+            deployable = connection.execute(
+                sa.insert(models.Deployable).values(
+                    uuid='d' * 36, name='pf', rp_uuid='p' * 36,
+                    **values)).lastrowid
             connection.execute(sa.insert(models.AttachHandle).values(
                 uuid='a' * 36, deployable_id=deployable, in_use=True,
                 cpid_id=row.controlpath.id, attach_type='PCI',
