@@ -16,6 +16,7 @@ names. Everything made is kept below ``--cache`` and used again.
     packages = ["openstack-placement"]    # more packages for the tests
     tests = ["nova.tests.unit.accelerator.test_cyborg"]
     new_tests = ["..."]               # modules that only the series adds
+    all_tests = ["..."]               # further modules that --all runs
     [environment]                     # variables for the test processes
     OS_TEST_TIMEOUT = "160"
 
@@ -53,6 +54,7 @@ class Series:
     packages: tuple[str, ...]
     tests: tuple[str, ...]
     new_tests: tuple[str, ...]
+    all_tests: tuple[str, ...]
     environment: dict[str, str]
 
     @property
@@ -95,6 +97,7 @@ def read_series(directory: pathlib.Path) -> Series:
         packages=tuple(data.get('packages', ())),
         tests=tuple(data.get('tests', ())),
         new_tests=tuple(data.get('new_tests', ())),
+        all_tests=tuple(data.get('all_tests', ())),
         environment=dict(data.get('environment', {})))
 
 
@@ -262,6 +265,13 @@ def run_tests(series: Series, python: pathlib.Path, tree: pathlib.Path,
     return total
 
 
+def modules_of(series: Series, released: bool, further: bool) -> list[str]:
+    """Names of the test modules of a run."""
+    if further:
+        return list(series.all_tests)
+    return [*series.tests, *(() if released else series.new_tests)]
+
+
 def main(argv=None) -> int:
     if argv is None:
         argv = sys.argv[1:]
@@ -282,6 +292,9 @@ def main(argv=None) -> int:
     parser.add_argument('--prepare', action='store_true',
                         help='apply the patches and make the environment, '
                              'print both paths, run nothing')
+    parser.add_argument('--all', action='store_true',
+                        help='run those further modules only that lie near '
+                             'what the series touches')
     parser.add_argument('tests', nargs='*',
                         help='test names instead of those of series.toml')
     args = parser.parse_args(argv)
@@ -295,8 +308,7 @@ def main(argv=None) -> int:
             print(python)
             print(tree)
             return 0
-        modules = args.tests or list(series.tests) + (
-            [] if args.released else list(series.new_tests))
+        modules = args.tests or modules_of(series, args.released, args.all)
         print('%s %s, %s: %d modules' % (
             series.package, series.version,
             'as released' if args.released else

@@ -70,6 +70,38 @@ class ToolsTest(base.TestCase):
                 path = TOOLS.parent / step.command[0]
                 self.assertTrue(os.access(path, os.X_OK), path)
 
+    def test_the_gate_leaves_out_what_takes_long(self):
+        tool = self.load('run-tests')
+        gate = {step.name for step in tool.chosen([], False)}
+        whole = [step.name for step in tool.chosen([], True)]
+        self.assertIn('functional', gate)
+        self.assertNotIn('races', gate)
+        self.assertEqual([step.name for step in tool.STEPS], whole)
+        self.assertEqual(
+            ['races'], [step.name for step in tool.chosen(['races'], False)])
+
+    def test_what_does_not_fit_the_time_is_left_out_by_name(self):
+        tool = self.load('run-tests')
+        done = []
+        tool.run = lambda step, environment: (
+            done.append(step.name) or (1, 0, 0))
+        steps = [tool.Step('gate', [], None), tool.Step('long', [], None, 30),
+                 tool.Step('short', [], None, 5)]
+        results, left_out = tool.run_all(steps, {}, 20)
+        self.assertEqual((['gate', 'short'], ['long']), (done, left_out))
+        self.assertEqual([(1, 0, 0)] * 2, results)
+        self.assertEqual([], tool.run_all(steps, {}, None)[1])
+
+    def test_what_the_gate_leaves_out_some_step_runs(self):
+        """No test is out of sight altogether."""
+        lists = {path.stem: [
+            line.split('#')[0].strip() for line in path.read_text(
+            ).splitlines() if line.split('#')[0].strip()]
+            for path in (TOOLS / 'config').glob('tests-*.txt')}
+        without = set(lists.pop('tests-not-in-the-gate'))
+        self.assertEqual(set(), without - {
+            pattern for patterns in lists.values() for pattern in patterns})
+
     def test_every_requirement_has_a_lower_bound(self):
         tool = self.load('test-lower-bounds')
         for name in tool.FILES:

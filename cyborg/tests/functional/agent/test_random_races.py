@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports that change managed modes, beside binds, at random moments."""
 
-import os
 import random
 import threading
 import time
@@ -9,12 +8,13 @@ import time
 from cyborg.agent import resource_tracker
 from cyborg.common import exception
 from cyborg.conductor import rpcapi
+from cyborg.tests import amount
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
 
 ADDRESSES = ('0000:25:00.1', '0000:25:00.2')
 #: Reports made; a campaign makes 500.
-REPORTS = int(os.environ.get('CYBORG_TEST_RACES', '40'))
+REPORTS = amount.amount('CYBORG_TEST_RACES', 20, 200)
 
 
 class TestRandomRaces(base.TestCase):

@@ -8,13 +8,13 @@ every refusal.
 
 import collections
 import json
-import os
 
 import hypothesis
 from hypothesis import stateful
 from hypothesis import strategies
 
 from cyborg.common import constants
+from cyborg.tests import amount
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
 from cyborg.tests.functional.agent import model as reference
@@ -22,7 +22,7 @@ from cyborg.tests.functional.agent import model as reference
 SLOTS = tuple('0000:25:00.%d' % number for number in range(4))
 CARDS = (reference.Card(0x10de, 0x25b6), reference.Card(0x1d0f, 0xefa1))
 #: Runs of the machine; a campaign sets more.
-EXAMPLES = int(os.environ.get('CYBORG_TEST_EXAMPLES', '3'))
+EXAMPLES = amount.amount('CYBORG_TEST_EXAMPLES', 1, 10)
 #: Steps of a run; about half of them restart the agent.
 STEPS = 130
 

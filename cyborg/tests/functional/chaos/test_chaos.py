@@ -30,6 +30,7 @@ from cyborg.db import host_inventory
 from cyborg.inventory import attach_info
 from cyborg.inventory import identity
 from cyborg.inventory import values
+from cyborg.tests import amount
 from cyborg.tests import base
 from cyborg.tests.fixtures import database
 from cyborg.tests.functional.chaos import actors
@@ -76,7 +77,7 @@ KINDS = (
          mischief=(mischief.KILL, mischief.LOST_REPLY, mischief.DEADLOCK,
                    *mischief.PLACEMENT)),
 )
-EPISODES = int(os.environ.get('CYBORG_TEST_CHAOS_EPISODES', '50'))
+EPISODES = amount.amount('CYBORG_TEST_CHAOS_EPISODES', 8, 50)
 SEED = os.environ.get('CYBORG_TEST_CHAOS_SEED')
 
 #: What may come of a call in a race, besides success.
