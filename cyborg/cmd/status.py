@@ -24,9 +24,12 @@ from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.conf import CONF
 from cyborg.db import devices
+from cyborg.db.sqlalchemy import indexes
 
 _OLD_NAME = 'passthrough_whitelist'
 _SSD_DRIVER = 'inspur_nvme_ssd_driver'
+# Hosts from which on the indexes of large fleets are worth a warning.
+_LARGE_FLEET = 100
 
 Code = upgradecheck.Code
 Result = upgradecheck.Result
@@ -56,6 +59,25 @@ def check_device_state() -> Result:
     if count:
         return Result(Code.FAILURE, '%d devices have no device_state. Run: '
                       'cyborg-dbsync online_data_migrations' % count)
+    return Result(Code.SUCCESS)
+
+
+def check_indexes() -> Result:
+    """What a report of one host costs beside thousands of others (PERF-4)."""
+    if not _has_database():
+        return Result(Code.SUCCESS)
+    try:
+        missing = indexes.missing()
+        hosts = devices.count_hosts(context.get_admin_context())
+    except (db_exc.DBError, sa.exc.SQLAlchemyError):
+        # The check of the devices says what is wrong with the database.
+        return Result(Code.SUCCESS, 'Not looked at: the devices table cannot '
+                      'be read.')
+    if missing and hosts > _LARGE_FLEET:
+        return Result(Code.WARNING, 'The indexes %s are missing: each report '
+                      'and each bind looks through the devices of all %d '
+                      'hosts. Run: cyborg-dbsync indexes'
+                      % (', '.join(missing), hosts))
     return Result(Code.SUCCESS)
 
 
@@ -125,6 +147,7 @@ class Checks(upgradecheck.UpgradeCommands):
         (name, lambda self, check=check: check()) for name, check in (
             ('Configuration files', check_files),
             ('Device state backfill', check_device_state),
+            ('Indexes of large fleets', check_indexes),
             ('PCI option name', check_option_name),
             ('PCI options', check_pci_options),
             ('SSD driver', check_ssd_driver),

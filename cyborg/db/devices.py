@@ -93,6 +93,13 @@ def fill_in_state(context, limit: int | None = None) -> tuple[int, int]:
         return len(rows), changed
 
 
+def count_hosts(context) -> int:
+    """How many hosts have devices."""
+    with api.reader(context) as session:
+        return session.scalar(sa.select(
+            sa.func.count(sa.distinct(models.Device.hostname))))
+
+
 def count_without_state(context) -> int:
     """Rows from before the column existed, see :func:`fill_in_state`."""
     with api.reader(context) as session:

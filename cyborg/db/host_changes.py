@@ -171,19 +171,26 @@ class _StillUsed(Exception):
 
 
 def _delete_deployables(session, condition) -> None:
-    """Remove what is free below the deployables that match, and them."""
+    """Remove what is free below the deployables that match, and them.
+
+    Their ids are read first: MariaDB looks through a whole table for a DELETE
+    whose condition holds another SELECT (PERF-4).
+    """
     deployable, handle = models.Deployable, models.AttachHandle
     arq, attribute = models.ExtARQ, models.Attribute
-    ids = sa.select(deployable.id).where(condition)
+    ids = session.scalars(sa.select(deployable.id).where(condition)).all()
     _execute(session, sa.delete(handle).where(
         handle.deployable_id.in_(ids), *attach_handles.is_free()))
     unused = sa.and_(
         ~sa.exists().where(handle.deployable_id == deployable.id),
         ~sa.exists().where(arq.deployable_id == deployable.id))
+    ids = session.scalars(sa.select(deployable.id).where(
+        deployable.id.in_(ids), unused)).all()
     _execute(session, sa.delete(attribute).where(
-        attribute.deployable_id.in_(ids.where(unused))))
+        attribute.deployable_id.in_(ids)))
+    # Once more, since somebody may refer to them by now.
     _execute(session, sa.delete(deployable).where(
-        condition, unused))
+        deployable.id.in_(ids), unused))
 
 
 def _exists(session, model, row_id: int) -> bool:
@@ -323,13 +330,16 @@ def set_provider_uuids(context, by_name: Mapping[str, str],
     """
     deployable, device = models.Deployable, models.Device
     with api.writer(context) as session:
-        for names in _batched(list(by_name)):
+        rows = session.execute(
+            sa.select(deployable.id, deployable.name)
+            .join(device, device.id == deployable.device_id)
+            .where(device.hostname == hostname)).all()
+        wanted = {row.id: by_name[row.name] for row in rows
+                  if row.name in by_name}
+        # By id: a condition on the name, which has no index, would lock the
+        # deployables of all hosts (PERF-4).
+        for ids in _batched(list(wanted)):
             _execute(
-                session, sa.update(deployable)
-                .where(deployable.name.in_(names),
-                       deployable.device_id.in_(
-                           sa.select(device.id).where(
-                               device.hostname == hostname)))
-                .values(rp_uuid=sa.case(
-                    {name: by_name[name] for name in names},
-                    value=deployable.name)))
+                session, sa.update(deployable).where(deployable.id.in_(ids))
+                .values(rp_uuid=sa.case({key: wanted[key] for key in ids},
+                                        value=deployable.id)))

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from cyborg.tests.fixtures import nova as nova_fixture
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
+from cyborg.tests.functional.db import schemas
 
 HEAD = 'b47c8f2d1e3a'
 
@@ -45,6 +46,22 @@ class TestDbsync(base.DatabaseTestCase):
         version, errors = self.run_dbsync('version')
         self.assertEqual(HEAD, version)
         self.assertNotIn('is configured', errors)
+
+    def test_indexes(self):
+        """PERF-4: made once, removed again; the schema stays 2026.2's."""
+        both = 'devices_hostname_idx, deployables_rp_uuid_idx'
+        errors = self.run_dbsync('indexes', status=1)[1]
+        self.assertIn('devices', errors)
+        self.run_dbsync('upgrade')
+        before = schemas.describe(self.db.engine)
+        self.assertEqual('Made: ' + both, self.run_dbsync('indexes')[0])
+        self.assertEqual('Made: nothing, all is so already',
+                         self.run_dbsync('indexes')[0])
+        self.assertNotEqual(before, schemas.describe(self.db.engine))
+        self.assertEqual(HEAD, self.run_dbsync('version')[0])
+        self.assertEqual('Removed: ' + both,
+                         self.run_dbsync('indexes', '--drop')[0])
+        self.assertEqual(before, schemas.describe(self.db.engine))
 
     def test_config_dir(self):
         self.run_dbsync('create_schema', option='--config-dir')

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from cyborg.cmd import status
+from cyborg.db.sqlalchemy import indexes
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
 
@@ -24,6 +25,29 @@ class TestDeviceState(base.DatabaseTestCase):
         self.assertEqual(
             ('FAILURE', '1 devices have no device_state. Run: cyborg-dbsync '
              'online_data_migrations'), self.check())
+
+
+class TestIndexes(base.DatabaseTestCase):
+    """PERF-4"""
+
+    def check(self):
+        self.conf.set(group='database', connection=self.db.url)
+        result = status.check_indexes()
+        return result.code.name, result.details
+
+    def test_a_large_fleet_without_indexes(self):
+        for number in range(100):
+            rows.device(bus=1, hostname='host-%d' % number)
+        self.assertEqual('SUCCESS', self.check()[0])
+        rows.device(bus=1, hostname='host-100')
+        self.assertEqual(
+            ('WARNING', 'The indexes devices_hostname_idx, '
+             'deployables_rp_uuid_idx are missing: each report and each bind '
+             'looks through the devices of all 101 hosts. Run: '
+             'cyborg-dbsync indexes'), self.check())
+        self.addCleanup(indexes.drop)
+        indexes.add()
+        self.assertEqual('SUCCESS', self.check()[0])
 
 
 class TestCommand(base.DatabaseTestCase):
@@ -68,6 +92,7 @@ class TestCommand(base.DatabaseTestCase):
         self.assertEqual(2, code)
         for name in ('Policy File JSON to YAML Migration',
                      'Configuration files', 'Device state backfill',
+                     'Indexes of large fleets',
                      'PCI option name', 'PCI options', 'SSD driver',
                      'Unsafe PCI devices'):
             self.assertIn('Check: %s' % name, text)
