@@ -176,6 +176,13 @@ def apply(controller: nvme_controller.Controller,
             'it cannot %s' % each for each in impossible))
     for step in steps:
         _take(controller, identity, step, guard)
+        settle(controller)
+
+
+def settle(controller: nvme_controller.Controller) -> None:
+    """Let the host see the namespaces as they are now, and hold them all."""
+    controller.port.rescan(controller.active())
+    controller.port.hold()
 
 
 def _possible(step, identity):

@@ -69,7 +69,7 @@ class Controller:
         A disk without namespace management can only have attached ones.
         """
         identity = identity or self.identify()
-        active = self._namespace_ids(structures.CNS_ACTIVE_NAMESPACES)
+        active = self.active()
         if not identity.manages_namespaces:
             return tuple(self._namespace(nsid, True, ()) for nsid in active)
         allocated = self._namespace_ids(structures.CNS_ALLOCATED_NAMESPACES)
@@ -78,6 +78,10 @@ class Controller:
                 structures.CNS_ATTACHED_CONTROLLERS,
                 structures.controller_list, nsid))
             for nsid in sorted({*active, *allocated}))
+
+    def active(self) -> tuple[int, ...]:
+        """Ids of the namespaces that are attached to this controller."""
+        return self._namespace_ids(structures.CNS_ACTIVE_NAMESPACES)
 
     def controllers(self, identity: records.Identity) -> tuple[int, ...]:
         """Ids of the subsystem's controllers.

@@ -63,10 +63,9 @@ class NotReady(NvmeError):
     reason = 'not ready'
     transient = True
 
-    def __init__(self, disk: str, state: str | None):
+    def __init__(self, disk: str, what: str):
         super().__init__(
-            disk, 'its controller is %s, not live. Look into the kernel log.'
-            % (state or 'not there'))
+            disk, 'its controller is %s. Look into the kernel log.' % what)
 
 
 class InUse(NvmeError):

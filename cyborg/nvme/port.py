@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of one disk of a host.
+"""The contracts of a disk, and of the kernel below it.
 
-Kept by ``linux.Port`` with ioctls, by ``simulate.Port`` in this process, and
-by ``cyborg.privsep.nvme.Port`` across the border of privilege. Commands are
-the bytes of ``struct nvme_passthru_cmd`` (linux/nvme_ioctl.h), so that a
-simulated disk decodes what a real one would get.
+A :class:`Port` is kept by ``local.Port`` and, across the border of privilege,
+by ``cyborg.privsep.nvme.Port``; a :class:`Kernel` by ``linux.Kernel`` and
+``simulate.kernel.Kernel``. Commands are the bytes of ``struct
+nvme_passthru_cmd`` (linux/nvme_ioctl.h), so that a simulated disk decodes
+what a real one would get.
 """
 
 import dataclasses
 from typing import Protocol
 
+from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import records
 
 
@@ -91,8 +93,11 @@ class Port(Protocol):
     def write(self, nsid: int, offset: int, data: bytes) -> None:
         """Write to a held namespace, past all caches of the host."""
 
-    def rescan(self) -> None:
-        """Let the host look for namespaces anew."""
+    def rescan(self, nsids: tuple[int, ...]) -> None:
+        """Let the host look for namespaces until it shows just these.
+
+        :raises NotReady: it does not within a minute.
+        """
 
     def restore_binding(self, binding: records.Binding) -> None:
         """Put the driver and driver_override back, and look whether it held.
@@ -100,6 +105,55 @@ class Port(Protocol):
         :raises BindingNotRestored: it did not.
         :raises InUse: somebody holds the disk, so nothing was unbound.
         """
+
+
+class Kernel(Protocol):
+    """The system calls below a port: Linux's, or simulated ones.
+
+    Every method raises OSError as the kernel does. Names are relative to
+    ``/dev``; handles are closed by :meth:`close` and by the process's end.
+    """
+
+    roots: nvme_facts.Roots
+
+    def pids(self) -> frozenset[int]:
+        """Processes whose open files are our own."""
+
+    def open_controller(self, name: str) -> int:
+        """Open ``nvme0``; keeps nobody from it."""
+
+    def open_group(self, name: str) -> int:
+        """Open ``vfio/12``; EBUSY while anybody has it open."""
+
+    def open_block(self, name: str, writable: bool) -> int:
+        """Open with O_EXCL; EBUSY while it is mounted, held or claimed.
+
+        EACCES or EROFS: it is write-protected.
+        """
+
+    def close(self, handle: int) -> None:
+        """Close any of them."""
+
+    def number(self, handle: int) -> str:
+        """``major:minor`` of what is open."""
+
+    def size(self, handle: int) -> int:
+        """Bytes of an open block device; 0 when it is gone."""
+
+    def admin(self, handle: int, command: bytes, data: bytes) -> Completion:
+        """NVME_IOCTL_ADMIN_CMD."""
+
+    def rescan(self, handle: int) -> None:
+        """NVME_IOCTL_RESCAN; namespaces change some time after it."""
+
+    def read(self, handle: int, offset: int, length: int) -> bytes:
+        """Past all caches; fewer bytes when the disk is gone."""
+
+    def write(self, handle: int, offset: int, data: bytes) -> int:
+        """Past all caches; how many bytes were written."""
+
+    def write_file(self, path: str, text: str) -> None:
+        """Write to an existing file of sysfs, in one call."""
 
 
 class Host(Protocol):

@@ -213,10 +213,12 @@ class Use:
     holder: str
 
 
-#: Kinds of use: a mount, swap space, a device on top (dm, md, bcache…), what
-#: the host booted from, an open VFIO group or character device, a process
-#: that has a namespace open for itself, and one that we cannot name.
-USES = ('mount', 'swap', 'holder', 'boot disk', 'vfio', 'exclusive opener')
+#: Kinds of use: a mount, swap space, a device on top (dm, md, loop, an NVMe
+#: target), a mount that the host boots from, an open VFIO group or character
+#: device, a process that has a namespace open, and one that keeps it for
+#: itself and that we cannot name.
+USES = ('mount', 'swap', 'holder', 'boot disk', 'vfio', 'opener',
+        'exclusive opener')
 
 
 @dataclasses.dataclass(frozen=True)
