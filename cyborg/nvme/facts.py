@@ -7,10 +7,12 @@ nothing here; the exclusive hold of :mod:`cyborg.nvme.linux` is what protects,
 and this gives the names for the refusal.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import dataclasses
 import os
 import re
+import time
 
 from cyborg.nvme import errors
 from cyborg.nvme import holders
@@ -24,6 +26,9 @@ _HEX = re.compile(r'(?:0[xX])?([0-9a-fA-F]{1,6})')
 _NAMESPACE = re.compile(r'(nvme\d+)(?:c\d+)?(n\d+)')
 _CONTROLLER = re.compile(r'nvme\d+')
 _SECTOR = 512
+#: How long an opener of a block device may be one who only looks.
+OPENER_SECONDS = 5
+_PAUSE = 0.1
 #: What an unset driver_override reads.
 _UNSET = '(null)'
 
@@ -221,3 +226,23 @@ def check_touchable(facts: records.Facts) -> None:
                                      facts.neighbours)
     if facts.uses:
         raise errors.InUse(facts.address, facts.uses)
+
+
+def await_touchable(look: Callable[[], records.Facts],
+                    seconds: float = OPENER_SECONDS) -> records.Facts:
+    """See the same, but let those who open a disk for a moment finish.
+
+    udev looks into every block device that appears or was written to.
+
+    :param look: gives the facts of now.
+    :returns: the last ones that it gave.
+    """
+    limit = time.monotonic() + seconds
+    while True:
+        facts = look()
+        passing = facts.uses and all(use.kind == 'opener'
+                                     for use in facts.uses)
+        if not passing or time.monotonic() > limit:
+            check_touchable(facts)
+            return facts
+        time.sleep(_PAUSE)

@@ -69,6 +69,7 @@ class Port:
         found = safety.check(self.address, command, data)
         if not found.reads_only:
             self.check_hold()
+            nvme_facts.await_touchable(self.facts)
         handle = self._controller()
         try:
             return self._kernel.admin(handle, command, data)
@@ -107,8 +108,7 @@ class Port:
     # The hold.
 
     def hold(self) -> tuple[nvme_port.Held, ...]:
-        facts = self.facts()
-        nvme_facts.check_touchable(facts)
+        facts = nvme_facts.await_touchable(self.facts)
         began = not self._holding
         try:
             self._hold_group(facts)

@@ -13,6 +13,8 @@ import typing
 from typing import Any
 from typing import TypeVar
 
+from cyborg.nvme import errors
+from cyborg.nvme import records
 from cyborg.pci import printable
 
 Record = TypeVar('Record')
@@ -115,3 +117,37 @@ def _wrong(where, wanted, value):
     return BrokenRecord(where, 'must be %s, not %s' % (
         wanted, printable.quoted(str(value)) if isinstance(value, str)
         else printable.name(repr(value))))
+
+
+def error_to_plain(error: errors.NvmeError) -> dict:
+    """An error for another process: its class, its text, what it knows."""
+    return {'class': type(error).__name__, 'text': str(error),
+            'values': {name: to_plain(value)
+                       for name, value in vars(error).items()}}
+
+
+def error_from_plain(value: dict) -> errors.NvmeError:
+    """The same error again.
+
+    :raises BrokenRecord: no error of ours has that class.
+    """
+    cls = {each.__name__: each for each in _subclasses(
+        errors.NvmeError)}.get(value.get('class'))
+    if cls is None:
+        raise BrokenRecord('the error', 'has the unknown class %s' %
+                           printable.quoted(str(value.get('class'))))
+    error = cls.__new__(cls)
+    Exception.__init__(error, value['text'])
+    for name, each in value['values'].items():
+        if name == 'uses':
+            each = _build(tuple[records.Use, ...], each, 'uses')
+        setattr(error, name, tuple(
+            tuple(inner) if isinstance(inner, list) else inner
+            for inner in each) if isinstance(each, list) else each)
+    return error
+
+
+def _subclasses(cls):
+    for each in cls.__subclasses__():
+        yield each
+        yield from _subclasses(each)
