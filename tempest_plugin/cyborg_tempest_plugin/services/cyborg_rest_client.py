@@ -4,8 +4,11 @@
 import json
 from urllib import parse
 
+from tempest import config
+from tempest.lib import auth
 from tempest.lib.common import rest_client
 
+CONF = config.CONF
 SERVICE_TYPE = 'accelerator'
 
 
@@ -21,24 +24,33 @@ class CyborgRestClient(rest_client.RestClient):
     ATTR_URL = '/attributes'
     api_microversion_header_name = 'OpenStack-API-Version'
 
-    def __init__(self, auth_provider, region, microversion=None, **kwargs):
-        super().__init__(auth_provider, SERVICE_TYPE, region, **kwargs)
+    def __init__(self, auth_provider, service=SERVICE_TYPE, region=None,
+                 microversion=None, **kwargs):
+        super().__init__(auth_provider, service,
+                         region or CONF.identity.region, **kwargs)
         self.microversion = microversion
 
-    def get_headers(self, *args, **kwargs):
-        headers = super().get_headers(*args, **kwargs)
-        if self.microversion is not None:
-            headers[self.api_microversion_header_name] = '%s %s' % (
-                SERVICE_TYPE, self.microversion)
-        return headers
+    def _call(self, method, url, code, body=None, microversion=None):
+        """One request.
 
-    def _call(self, method, url, code, body=None):
-        """:returns: the decoded answer, or None without a body"""
-        text = None if body is None else json.dumps(body)
-        response, answer = getattr(self, method)(
-            url, **({} if text is None else {'body': text}))
+        :param microversion: instead of the client's own
+        :returns: the decoded answer with the response; empty without a body
+        """
+        headers = self.get_headers()
+        version = microversion or self.microversion
+        if version is not None:
+            headers[self.api_microversion_header_name] = '%s %s' % (
+                SERVICE_TYPE, version)
+        keywords = {} if body is None else {'body': json.dumps(body)}
+        response, answer = getattr(self, method)(url, headers=headers,
+                                                 **keywords)
         self.expected_success(code, response.status)
-        return json.loads(answer) if answer else None
+        return rest_client.ResponseBody(response,
+                                        json.loads(answer) if answer else {})
+
+    @staticmethod
+    def _with(url, query):
+        return url + '?' + parse.urlencode(query) if query else url
 
     # Device profiles
 
@@ -48,51 +60,92 @@ class CyborgRestClient(rest_client.RestClient):
     def list_device_profile(self):
         return self._call('get', self.DP_URL, 200)
 
-    def get_device_profile(self, name_or_uuid):
-        """:param name_or_uuid: a name takes 2.2 or newer"""
-        return self._call('get', '%s/%s' % (self.DP_URL, name_or_uuid), 200)
+    def get_device_profile(self, device_profile_uuid):
+        """:param device_profile_uuid: or a name, from 2.2 on"""
+        return self._call('get', '%s/%s' % (self.DP_URL, device_profile_uuid),
+                          200)
 
-    def delete_device_profile_by_uuid(self, uuid):
-        return self._call('delete', '%s/%s' % (self.DP_URL, uuid), 204)
+    def delete_device_profile(self, name):
+        return self._call('delete', '%s/%s' % (self.DP_URL, name), 204)
+
+    # One path serves both.
+    delete_device_profile_by_uuid = delete_device_profile
+
+    def delete_multiple_device_profile_by_names(self, *device_profile_names):
+        return self._call('delete', '%s?value=%s' % (
+            self.DP_URL, ','.join(device_profile_names)), 204)
 
     # Accelerator requests
 
     def create_accelerator_request(self, body):
         return self._call('post', self.AR_URL, 201, body)
 
-    def list_accelerator_request(self, **filters):
-        """:param filters: ``instance`` and ``bind_state``"""
-        query = '?' + parse.urlencode(filters) if filters else ''
-        return self._call('get', self.AR_URL + query, 200)
+    def list_accelerator_request(self, params=None, microversion=None):
+        """:param params: ``instance`` and ``bind_state``"""
+        return self._call('get', self._with(self.AR_URL, params), 200,
+                          microversion=microversion)
 
-    def get_accelerator_request(self, uuid):
-        return self._call('get', '%s/%s' % (self.AR_URL, uuid), 200)
+    def get_accelerator_request(self, accelerator_request_uuid,
+                                microversion=None):
+        return self._call('get', '%s/%s' % (self.AR_URL,
+                                            accelerator_request_uuid),
+                          200, microversion=microversion)
 
-    def bind_accelerator_request(self, body):
+    def bind_accelerator_request(self, arq_uuid, hostname, device_rp_uuid,
+                                 instance_uuid):
+        """Ask that a device of the provider is bound to the instance."""
+        wanted = {'hostname': hostname, 'device_rp_uuid': device_rp_uuid,
+                  'instance_uuid': instance_uuid}
+        return self.patch_accelerator_request({arq_uuid: [
+            {'op': 'add', 'path': '/' + name, 'value': value}
+            for name, value in wanted.items()]})
+
+    def patch_accelerator_request(self, body):
         """:param body: JSON patches by UUID"""
         return self._call('patch', self.AR_URL, 202, body)
 
-    def delete_accelerator_request(self, uuid):
-        return self._call('delete', '%s?arqs=%s' % (self.AR_URL, uuid), 204)
+    def delete_accelerator_request(self, accelerator_request_uuid):
+        return self._call('delete', '%s?arqs=%s' % (
+            self.AR_URL, accelerator_request_uuid), 204)
 
-    def delete_accelerator_request_by_instance_uuid(self, uuid):
-        return self._call('delete', '%s?instance=%s' % (self.AR_URL, uuid),
-                          204)
+    def delete_accelerator_request_by_instance_uuid(self, instance_uuid):
+        """Takes a client with a service token."""
+        return self._call('delete', '%s?instance=%s' % (
+            self.AR_URL, instance_uuid), 204)
 
     # Inventory
 
-    def list_devices(self, **filters):
-        query = '?' + parse.urlencode(filters) if filters else ''
-        return self._call('get', '/devices' + query, 200)
+    def list_devices(self, params=None):
+        return self._call('get', self._with('/devices', params), 200)
 
-    def get_device(self, uuid):
-        return self._call('get', '/devices/%s' % uuid, 200)
+    def get_device(self, device_uuid):
+        return self._call('get', '/devices/%s' % device_uuid, 200)
 
     def list_deployables(self):
         return self._call('get', '/deployables', 200)
 
-    def get_deployable(self, uuid):
-        return self._call('get', '/deployables/%s' % uuid, 200)
+    def get_deployable(self, deployable_uuid):
+        return self._call('get', '/deployables/%s' % deployable_uuid, 200)
+
+    get_deployables = get_deployable
 
     def list_attributes(self):
         return self._call('get', self.ATTR_URL, 200)
+
+    def get_attributes(self, attr_id):
+        return self._call('get', '%s/%s' % (self.ATTR_URL, attr_id), 200)
+
+
+def get_auth_provider(credentials, scope='project'):
+    """What clients outside of a test's own credentials authenticate with."""
+    version = ('V3' if isinstance(credentials, auth.KeystoneV3Credentials)
+               else 'V2')
+    made = getattr(auth, 'Keystone%sAuthProvider' % version)(
+        credentials,
+        CONF.identity.uri_v3 if version == 'V3' else CONF.identity.uri,
+        scope=scope, ca_certs=CONF.identity.ca_certificates_file,
+        disable_ssl_certificate_validation=(
+            CONF.identity.disable_ssl_certificate_validation),
+        trace_requests=CONF.debug.trace_requests)
+    made.set_auth()
+    return made

@@ -35,7 +35,8 @@ STORED = {'false': {'managed': False, 'stateful': True, 'numa_node': 0},
 #: Where a series of patches is, by the name tests use.
 SERIES = {'nova': 'nova_patches',
           'sdk': 'client_patches/openstacksdk',
-          'client': 'client_patches/python-openstackclient'}
+          'client': 'client_patches/python-openstackclient',
+          'tempest': 'client_patches/cyborg-tempest-plugin'}
 
 
 def _patch_series():

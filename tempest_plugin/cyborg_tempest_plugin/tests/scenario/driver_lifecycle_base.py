@@ -36,13 +36,7 @@ class DriverLifecycleMixin:
 
     def boot(self):
         """An active server with its device, checked."""
-        self.keypair = self.create_keypair()
-        group = self.create_security_group()
-        server = self.create_server(
-            flavor=self.create_accel_flavor(self.profile_name()),
-            image_id=CONF.cyborg.image_ref or CONF.compute.image_ref,
-            key_name=self.keypair['name'],
-            security_groups=[{'name': group['name']}])
+        server, self.keypair = self.boot_with(self.profile_name())
         self.check(server)
         return server
 
@@ -51,7 +45,7 @@ class DriverLifecycleMixin:
 
         :returns: UUIDs of the accelerator requests
         """
-        arqs = self.requests_of(server)
+        arqs = self.requests_of(server['id'])
         self.assertEqual(1, len(arqs), arqs)
         # What is listed and what is shown have to agree.
         shown = self.accelerators.get_accelerator_request(arqs[0]['uuid'])
@@ -62,10 +56,6 @@ class DriverLifecycleMixin:
         if CONF.validation.run_validation:
             self.assertIn(self.guest_device(), self.guest_devices(server))
         return [arq['uuid'] for arq in arqs]
-
-    def requests_of(self, server):
-        return self.accelerators.list_accelerator_request(
-            instance=server['id'])['arqs']
 
     def guest_devices(self, server):
         """Vendor and product of each PCI device of the guest."""
@@ -81,13 +71,7 @@ class DriverLifecycleMixin:
         """Delete the server; its accelerator requests go with it."""
         self.servers_client.delete_server(server['id'])
         waiters.wait_for_server_termination(self.servers_client, server['id'])
-        deadline = time.monotonic() + CONF.compute.build_timeout
-        while self.requests_of(server):
-            if time.monotonic() > deadline:
-                raise exceptions.TimeoutException(
-                    'requests of the deleted server %s are still there'
-                    % server['id'])
-            time.sleep(PAUSE)
+        self.wait_for_no_requests(server['id'])
 
     def wait(self, server, status='ACTIVE'):
         waiters.wait_for_server_status(self.servers_client, server['id'],
@@ -137,6 +121,18 @@ class DriverLifecycleMixin:
         self.servers_client.pause_server(server['id'])
         self.wait(server, 'PAUSED')
         self.servers_client.unpause_server(server['id'])
+        self.wait(server)
+
+    def stop_start(self, server):
+        self.servers_client.stop_server(server['id'])
+        self.wait(server, 'SHUTOFF')
+        self.servers_client.start_server(server['id'])
+        self.wait(server)
+
+    def rescue_unrescue(self, server):
+        self.servers_client.rescue_server(server['id'])
+        self.wait(server, 'RESCUE')
+        self.servers_client.unrescue_server(server['id'])
         self.wait(server)
 
     def lock_unlock(self, server):
