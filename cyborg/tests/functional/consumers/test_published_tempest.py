@@ -20,13 +20,14 @@ class PublishedTempestTest(testscenarios.WithScenarios,
     """Release 2.8.0, with and without the series in ``client_patches``."""
 
     scenarios = [
-        ('released', {'patched': False, 'expected': None, 'service_of': 'ours',
-                      'failures': INSIST_ON_500, 'error': None}),
+        ('released', {'patched': False, 'expected': None,
+                      'service_of': 'ours', 'failures': INSIST_ON_500,
+                      'error': None}),
         ('released, expects a mode', {
             'patched': False, 'expected': 'False', 'service_of': 'ours',
             'failures': None, 'error': "'false' != None"}),
-        ('patched', {'patched': True, 'expected': 'False', 'service_of': 'ours',
-                     'failures': [], 'error': None}),
+        ('patched', {'patched': True, 'expected': 'False',
+                     'service_of': 'ours', 'failures': [], 'error': None}),
         ('patched, other mode', {
             'patched': True, 'expected': 'True', 'service_of': 'ours',
             'failures': None, 'error': 'False is not True'}),
