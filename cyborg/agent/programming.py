@@ -8,7 +8,6 @@ from typing import Any
 
 from oslo_log import log as logging
 
-from cyborg.agent import images
 from cyborg.agent import loading
 from cyborg.common import exception
 from cyborg.conf import CONF
@@ -45,6 +44,8 @@ def program(drivers: Sequence[loading.LoadedDriver], context,
     :returns: what the driver answers; a true value means success.
     :raises exception.CyborgException: no driver, or no usable image.
     """
+    # Brings a library that few agents need and that takes long to import.
+    from cyborg.agent import images
     driver = driver_for(drivers, driver_name)
     with tempfile.TemporaryDirectory(prefix='cyborg-') as folder:
         # The name is ours: that of an image is a user's text.
