@@ -23,6 +23,7 @@ import sqlalchemy as sa
 
 from cyborg.common import exception
 from cyborg.db import attach_handles
+from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import relatives
 
@@ -143,10 +144,10 @@ def _others(session, claimed, mine: Iterable[_Row]) -> Iterable[_Row]:
                                 device.std_board_info.not_like(_VF)))
         maybe.append(device.std_board_info.like(
             '%%"%s": "%s"%%' % (relatives.PARENT, row.function.address)))
-    # Host names are compared as DNS does.
     return _rows(session, _select().where(
-        sa.func.lower(device.hostname).in_(
-            {each.hostname.lower() for each in claimed}), sa.or_(*maybe)))
+        query.same_host(session, device.hostname,
+                        [each.hostname for each in claimed]),
+        sa.or_(*maybe)))
 
 
 def _touch(session, handle_ids: Iterable[int]) -> int:

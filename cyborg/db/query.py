@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the query modules share: one row, a page of rows, whose rows."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -77,6 +78,18 @@ def contains(column, values) -> sa.ColumnElement[bool]:
         return column.in_(values)
     return sa.or_(*(column.in_(values[start:start + _MAX_PARAMETERS])
                     for start in range(0, len(values), _MAX_PARAMETERS)))
+
+
+def same_host(session: orm.Session, column,
+              names: Iterable[str]) -> sa.ColumnElement[bool]:
+    """Whether a column holds one of these host names, in whatever letters.
+
+    MariaDB compares without regard to letter case by itself, and can use its
+    index for that only where the column stands alone (PERF-4).
+    """
+    if session.get_bind().dialect.name in ('mysql', 'mariadb'):
+        return column.in_(set(names))
+    return sa.func.lower(column).in_({name.lower() for name in names})
 
 
 def as_text(column) -> sa.ColumnElement[str]:

@@ -6,35 +6,66 @@ with them can go back to 2026.2 as it is. Without them everything works; then
 each report of a host, and each bind, looks through the devices of all hosts.
 """
 
+import dataclasses
+
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from cyborg.db import api
 from cyborg.db.sqlalchemy import models
 
-#: (column, name); names as 2026.2 gives them.
-WANTED = (
-    (models.Device.hostname, 'devices_hostname_idx'),
-    (models.Deployable.rp_uuid, 'deployables_rp_uuid_idx'),
+
+@dataclasses.dataclass(frozen=True)
+class _Wanted:
+    """An index, named as 2026.2 names them.
+
+    :ivar lower: of the column in lower case, for PostgreSQL: host names are
+        the same in whatever letters, and MariaDB compares them so by itself.
+    """
+
+    column: orm.InstrumentedAttribute
+    name: str
+    lower: bool = False
+
+    @property
+    def table(self) -> str:
+        return self.column.class_.__tablename__
+
+    def index(self) -> sa.Index:
+        # Of a table of its own: what ``models`` has, create_schema would
+        # make.
+        column = sa.Table(self.table, sa.MetaData(), sa.Column(
+            self.column.key, sa.String(255))).c[self.column.key]
+        return sa.Index(self.name,
+                        sa.func.lower(column) if self.lower else column)
+
+
+_ALL = (
+    _Wanted(models.Device.hostname, 'devices_hostname_idx'),
+    _Wanted(models.Device.hostname, 'devices_lower_hostname_idx', True),
+    _Wanted(models.Deployable.rp_uuid, 'deployables_rp_uuid_idx'),
 )
+
+
+def _wanted(engine: sa.Engine) -> list[_Wanted]:
+    return [each for each in _ALL
+            if not each.lower or engine.dialect.name == 'postgresql']
+
+
+def _there(engine: sa.Engine, wanted: _Wanted) -> bool:
+    return wanted.name in {
+        index['name']
+        for index in sa.inspect(engine).get_indexes(wanted.table)}
 
 
 def missing() -> list[str]:
     """Names of those that the database lacks.
 
-    Another index that begins with the same column serves as well.
-
     :raises sqlalchemy.exc.NoSuchTableError: the database has no tables
     """
-    inspector = sa.inspect(api.get_engine())
-    names = []
-    for column, name in WANTED:
-        table = column.class_.__tablename__
-        served = {index['column_names'][0]
-                  for index in inspector.get_indexes(table)
-                  if index['column_names']}
-        if column.key not in served:
-            names.append(name)
-    return names
+    engine = api.get_engine()
+    return [each.name for each in _wanted(engine)
+            if not _there(engine, each)]
 
 
 def add() -> list[str]:
@@ -43,28 +74,23 @@ def add() -> list[str]:
     :returns: names of those that were made
     :raises sqlalchemy.exc.NoSuchTableError: the database has no tables
     """
+    engine = api.get_engine()
     names = missing()
-    for column, name in WANTED:
-        if name in names:
-            _index(column, name).create(api.get_engine())
+    made = [each for each in _wanted(engine) if each.name in names]
+    with engine.begin() as connection:
+        for each in made:
+            each.index().create(connection)
+            if each.lower:
+                # Nothing is known yet of what the index is about, and
+                # without that it is not used.
+                connection.execute(sa.text('ANALYZE ' + each.table))
     return names
 
 
 def drop() -> list[str]:
     """Remove them; returns the names of those that were there."""
     engine = api.get_engine()
-    inspector = sa.inspect(engine)
-    names = []
-    for column, name in WANTED:
-        if name in {index['name'] for index in inspector.get_indexes(
-                column.class_.__tablename__)}:
-            _index(column, name).drop(engine)
-            names.append(name)
-    return names
-
-
-def _index(column, name: str) -> sa.Index:
-    # Of a table of its own: what ``models`` has, create_schema would make.
-    table = sa.Table(column.class_.__tablename__, sa.MetaData(),
-                     sa.Column(column.key, sa.String(255)))
-    return sa.Index(name, table.c[column.key])
+    there = [each for each in _wanted(engine) if _there(engine, each)]
+    for each in there:
+        each.index().drop(engine)
+    return [each.name for each in there]

@@ -40,8 +40,10 @@ class TestIndexes(base.DatabaseTestCase):
             rows.device(bus=1, hostname='host-%d' % number)
         self.assertEqual('SUCCESS', self.check()[0])
         rows.device(bus=1, hostname='host-100')
+        lower = ('devices_lower_hostname_idx, '
+                 if self.database == 'postgresql' else '')
         self.assertEqual(
-            ('WARNING', 'The indexes devices_hostname_idx, '
+            ('WARNING', 'The indexes devices_hostname_idx, ' + lower +
              'deployables_rp_uuid_idx are missing: each report and each bind '
              'looks through the devices of all 101 hosts. Run: '
              'cyborg-dbsync indexes'), self.check())
