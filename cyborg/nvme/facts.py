@@ -229,15 +229,17 @@ def check_touchable(facts: records.Facts) -> None:
 
 
 def await_touchable(look: Callable[[], records.Facts],
-                    seconds: float = OPENER_SECONDS) -> records.Facts:
+                    seconds: float | None = None) -> records.Facts:
     """See the same, but let those who open a disk for a moment finish.
 
     udev looks into every block device that appears or was written to.
 
     :param look: gives the facts of now.
+    :param seconds: how long; OPENER_SECONDS by default.
     :returns: the last ones that it gave.
     """
-    limit = time.monotonic() + seconds
+    limit = time.monotonic() + (
+        OPENER_SECONDS if seconds is None else seconds)
     while True:
         facts = look()
         passing = facts.uses and all(use.kind == 'opener'

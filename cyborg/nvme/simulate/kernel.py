@@ -39,7 +39,7 @@ class Killed(BaseException):
 class _Handle:
     kind: str
     name: str
-    number: str
+    node: str
     address: str | None = None
     nsid: int = 0
     lock: int | None = None
@@ -77,21 +77,21 @@ class Kernel:
                                  address))
 
     def open_group(self, name: str) -> int:
-        number = self._node(name)
-        return self._new(_Handle('group', name, number,
+        node = self._node(name)
+        return self._new(_Handle('group', name, node,
                                  lock=self._lock(name)))
 
     def open_block(self, name: str, writable: bool) -> int:
-        number = self._node(name)
+        node = self._node(name)
         controller, _n, nsid = name.rpartition('n')
         address = self.world.address_of(controller)
         if writable and self.world.protected(address, int(nsid)):
             raise _error(errno.EACCES)
-        return self._new(_Handle('block', name, number, address, int(nsid),
+        return self._new(_Handle('block', name, node, address, int(nsid),
                                  self._lock(name), writable))
 
     def _node(self, name: str) -> str:
-        """Number of a device node; absent ones can't be opened."""
+        """What tells a device node from others; absent can't be opened."""
         try:
             with open(os.path.join(self.roots.dev, name)) as stream:
                 return stream.read()
@@ -121,7 +121,7 @@ class Kernel:
             os.close(found.lock)
 
     def number(self, handle: int) -> str:
-        return self._handles[handle].number
+        return self._handles[handle].node.split()[0]
 
     def size(self, handle: int) -> int:
         found = self._handles[handle]
@@ -133,7 +133,7 @@ class Kernel:
     def _there(self, found) -> bool:
         """Whether the node that was opened is still the same device."""
         try:
-            return self._node(found.name) == found.number
+            return self._node(found.name) == found.node
         except OSError:
             return False
 

@@ -10,6 +10,7 @@ import re
 import shutil
 import threading
 import time
+import uuid
 
 from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import local
@@ -301,8 +302,10 @@ class World:
             os.symlink(os.path.relpath(place, os.path.dirname(path)), path)
 
     def _dev(self, name, number):
-        with open(self.at('dev', name), 'w') as stream:
-            stream.write(number)
+        """A node: its number, and what tells it from one before it."""
+        if not os.path.exists(self.at('dev', name)):
+            with open(self.at('dev', name), 'w') as stream:
+                stream.write('%s %s' % (number, uuid.uuid4()))
 
     def _pci(self, address, name, text):
         with open(self.at('sys/bus/pci/devices', address, name),
