@@ -21,6 +21,7 @@ from cyborg.nvme import errors
 from cyborg.nvme import linux
 from cyborg.nvme import local
 from cyborg.nvme import methods
+from cyborg.nvme import port as nvme_port
 from cyborg.nvme import records
 from cyborg.nvme import structures
 
@@ -50,6 +51,65 @@ class WatchedKernel(linux.Kernel):
     def changes(self):
         return [each for each in self.seen
                 if each not in ('Identify', 'Get Log Page')]
+
+
+class SanitizingKernel(WatchedKernel):
+    """Answers for a sanitize, which QEMU's disks do not have.
+
+    Progress takes some seconds, and its end is a format; all else reaches
+    the disk.
+    """
+
+    SECONDS = 3
+
+    def __init__(self):
+        super().__init__()
+        self._began = None
+        self._scdw10 = 0
+
+    def admin(self, handle, command, data):
+        parts = structures.Command.unpack(command)
+        if parts.opcode == structures.SANITIZE:
+            self.seen.append(parts.name)
+            self._began, self._scdw10 = time.monotonic(), parts.cdw10
+            return nvme_port.Completion(0)
+        if parts.opcode == structures.GET_LOG_PAGE and (
+                parts.cdw10 & 0xff == structures.LOG_SANITIZE):
+            return nvme_port.Completion(0, 0, self._log(handle))
+        found = super().admin(handle, command, data)
+        if parts.opcode == structures.IDENTIFY and (
+                parts.cdw10 == structures.CNS_CONTROLLER):
+            answer = bytearray(found.data)
+            structures.put(answer, structures.CONTROLLER, SANICAP=0x2)
+            return nvme_port.Completion(0, 0, bytes(answer))
+        return found
+
+    def _log(self, handle):
+        answer = bytearray(structures.LOG_SIZE)
+        passed = 0 if self._began is None else (
+            time.monotonic() - self._began)
+        if self._began is not None and passed >= self.SECONDS:
+            self._erase(handle)
+            self._began = None
+            structures.put(answer, structures.SANITIZE_STATUS, SPROG=0xffff,
+                           SSTAT=0x101, SCDW10=self._scdw10)
+        elif self._began is not None:
+            structures.put(
+                answer, structures.SANITIZE_STATUS, SSTAT=0x2,
+                SPROG=int(passed / self.SECONDS * 0xffff),
+                SCDW10=self._scdw10)
+        return bytes(answer)
+
+    def _erase(self, handle):
+        """What the disk would do by itself: here a format by QEMU."""
+        active = super().admin(handle, structures.identify(
+            structures.CNS_ACTIVE_NAMESPACES).pack(), b'')
+        for nsid in structures.namespace_list(active.data):
+            namespace = structures.namespace(super().admin(
+                handle, structures.identify(0, nsid).pack(), b'').data,
+                nsid, True)
+            super().admin(handle, structures.format_nvm(
+                nsid, namespace, 1, namespace.lbaf, 60000).pack(), b'')
 
 
 KERNEL = WatchedKernel()
@@ -164,7 +224,14 @@ def clean(port, recorded):
                          64)
     canaries.write(disk.disk, port, plan)
     check(True, '%d canaries written and read back' % len(plan.places))
-    erase.begin(disk, method, found.namespaces, ask)
+    scdw10 = erase.begin(disk, method, found.namespaces, ask)
+    while scdw10 is not None:
+        progress = erase.follow(disk, scdw10)
+        say('sanitize: %s' % ('succeeded' if progress is None
+                              else '%d %%' % (progress * 100)))
+        if progress is None:
+            break
+        time.sleep(1)
     canaries.verify(disk.disk, port, plan)
     check(True, 'every canary is gone')
     erase.finish(disk, recorded, erase.Limits(), ask)
@@ -301,6 +368,18 @@ def mounted():
         process.kill()
 
 
+def sanitized():
+    say('=== a disk that sanitizes')
+    [found] = find('CLEANE')
+    port = local.Host(SanitizingKernel()).port(found.address)
+    recorded = baseline.record(controller.Controller(port).inventory())
+    port.hold()
+    port.write(1, 0, (SECRET * 200)[:4096])
+    clean(port, recorded)
+    check(not holds_secret(port), 'the secret is gone')
+    port.release()
+
+
 def main():
     subprocess.run(['modprobe', '-a', 'vfio-pci', 'nvme', 'ext4'],
                    check=True)
@@ -308,6 +387,7 @@ def main():
         say('%s %s' % (address, HOST.port(address).facts().serial))
     shared_subsystem()
     mounted()
+    sanitized()
     detached_namespace()
     group_of_somebody()
     between_guests()
