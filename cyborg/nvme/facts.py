@@ -8,6 +8,7 @@ and this gives the names for the refusal.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import dataclasses
 import os
@@ -57,12 +58,27 @@ def addresses(roots: Roots) -> tuple[str, ...]:
     return tuple(str(each) for each in sorted(found))
 
 
-def read(roots: Roots, address: str, *,
-         own_pids: frozenset[int] = frozenset()) -> records.Facts:
-    """Everything that files say about one function.
+def read_all(roots: Roots, addresses: Iterable[str], *,
+             own_pids: frozenset[int] = frozenset()
+             ) -> dict[str, records.Facts]:
+    """Address -> everything that files say about that function.
+
+    The processes of the host are looked through once.
 
     :param own_pids: processes whose open files are no use by others.
     """
+    open_nodes = holders.opened(roots, own_pids)
+    return {address: _read(roots, address, open_nodes)
+            for address in addresses}
+
+
+def read(roots: Roots, address: str, *,
+         own_pids: frozenset[int] = frozenset()) -> records.Facts:
+    """The same of one function."""
+    return read_all(roots, [address], own_pids=own_pids)[address]
+
+
+def _read(roots, address, open_nodes) -> records.Facts:
     if not os.path.exists(roots.pci(address)):
         return records.Facts(address, present=False)
     controller = controller_name(roots, address)
@@ -86,7 +102,7 @@ def read(roots: Roots, address: str, *,
         facts = dataclasses.replace(facts, **_controller_facts(
             roots, controller))
     return dataclasses.replace(
-        facts, uses=tuple(holders.uses(roots, facts, own_pids)))
+        facts, uses=tuple(holders.uses(roots, facts, open_nodes)))
 
 
 def binding(roots: Roots, address: str) -> records.Binding:

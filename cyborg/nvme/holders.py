@@ -8,6 +8,7 @@ have done so already. Then it is in use like any other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 import os
 import re
 import typing
@@ -25,9 +26,38 @@ Use = records.Use
 _BOOT = frozenset({'/', '/boot', '/boot/efi', '/efi', '/usr'})
 
 
+#: Device nodes of disks and of VFIO, as links of /proc name them.
+_NODES = ('/dev/nvme', '/dev/ng', '/dev/vfio/')
+
+
+def opened(roots: nvme_facts.Roots, own_pids: frozenset[int]
+           ) -> dict[str, tuple[str, ...]]:
+    """Device node -> the processes that have it open, those we may look into.
+
+    One pass over all processes serves all disks of a host.
+
+    :param own_pids: processes whose open files are no use by others.
+    """
+    found: dict[str, list[str]] = {}
+    for pid in sorted((name for name in links.list_names(roots.proc)
+                       if name.isdecimal()), key=int):
+        if int(pid) in own_pids:
+            continue
+        place = os.path.join(roots.proc, pid, 'fd')
+        nodes = {links.link_text(os.path.join(place, name))
+                 for name in links.list_names(place)}
+        for node in nodes:
+            if node.startswith(_NODES):
+                found.setdefault(node, []).append(process_name(roots, pid))
+    return {node: tuple(names) for node, names in found.items()}
+
+
 def uses(roots: nvme_facts.Roots, facts: records.Facts,
-         own_pids: frozenset[int]) -> Iterator[Use]:
-    """Every use of a disk that files show."""
+         open_nodes: Mapping[str, tuple[str, ...]]) -> Iterator[Use]:
+    """Every use of a disk that files show.
+
+    :param open_nodes: see :func:`opened`.
+    """
     names = [name for each in facts.blocks
              for name in (each.name, *each.partitions)]
     above = _above(roots, names)
@@ -38,7 +68,7 @@ def uses(roots: nvme_facts.Roots, facts: records.Facts,
     yield from _mounts(roots, every)
     yield from _swaps(roots, every)
     yield from _exports(roots, every)
-    yield from _processes(roots, facts, names, own_pids)
+    yield from _processes(facts, names, open_nodes)
 
 
 def _above(roots, names) -> dict[str, str | None]:
@@ -120,26 +150,19 @@ def _exports(roots, names) -> Iterator[Use]:
                     printable.name(subsystem), path[len('/dev/'):]))
 
 
-def _processes(roots, facts, names, own_pids) -> Iterator[Use]:
-    """Processes that have the disk open; those that we may look into."""
-    nodes = {'/dev/' + name: 'opener' for name in names}
-    for each in facts.blocks:
-        nodes['/dev/' + re.sub('^nvme', 'ng', each.name)] = 'opener'
+def _processes(facts, names, open_nodes) -> Iterator[Use]:
+    nodes = {}
     if facts.iommu_group is not None:
         for form in ('/dev/vfio/%s', '/dev/vfio/noiommu-%s'):
             nodes[form % facts.iommu_group] = 'vfio'
     if facts.vfio_device is not None:
         nodes['/dev/vfio/devices/' + facts.vfio_device] = 'vfio'
-    for pid in sorted((name for name in links.list_names(roots.proc)
-                       if name.isdecimal()), key=int):
-        if int(pid) in own_pids:
-            continue
-        place = os.path.join(roots.proc, pid, 'fd')
-        opened = {links.link_text(os.path.join(place, name))
-                  for name in links.list_names(place)}
-        for node in sorted(opened & nodes.keys()):
-            yield Use(nodes[node], '%s has %s' % (
-                process_name(roots, pid), node))
+    nodes |= {'/dev/' + name: 'opener' for name in names}
+    for each in facts.blocks:
+        nodes['/dev/' + re.sub('^nvme', 'ng', each.name)] = 'opener'
+    for node, kind in nodes.items():
+        for process in open_nodes.get(node, ()):
+            yield Use(kind, '%s has %s' % (process, node))
 
 
 def process_name(roots: nvme_facts.Roots, pid: str) -> str:

@@ -5,6 +5,7 @@ All that is decided about opens, holds and bindings stands here, over the few
 calls of a :class:`cyborg.nvme.port.Kernel`: Linux, or a simulated one.
 """
 
+from collections.abc import Iterable
 import dataclasses
 import errno
 import os
@@ -42,6 +43,10 @@ class Host:
 
     def addresses(self) -> tuple[str, ...]:
         return nvme_facts.addresses(self.kernel.roots)
+
+    def facts(self, addresses: Iterable[str]) -> dict[str, records.Facts]:
+        return nvme_facts.read_all(self.kernel.roots, addresses,
+                                   own_pids=self.kernel.pids())
 
     def port(self, address: str) -> 'Port':
         return Port(self.kernel, address)

@@ -8,6 +8,7 @@ nvme_passthru_cmd`` (linux/nvme_ioctl.h), so that a simulated disk decodes
 what a real one would get.
 """
 
+from collections.abc import Iterable
 import dataclasses
 from typing import Protocol
 
@@ -161,6 +162,9 @@ class Host(Protocol):
 
     def addresses(self) -> tuple[str, ...]:
         """NVMe controllers of the host, by class; in order."""
+
+    def facts(self, addresses: Iterable[str]) -> dict[str, records.Facts]:
+        """:meth:`Port.facts` of many, at the cost of hardly more than one."""
 
     def port(self, address: str) -> Port:
         """The port of an address, whether there is a disk or not."""

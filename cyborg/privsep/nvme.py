@@ -7,6 +7,7 @@ and names by form, commands by :mod:`cyborg.nvme.safety`, and nothing that
 destroys is sent for a disk that is not held here.
 """
 
+from collections.abc import Iterable
 import functools
 import re
 import threading
@@ -50,14 +51,14 @@ class _Keeper:
     """The ports of the privileged process, one for each address."""
 
     def __init__(self, host: nvme_port.Host):
-        self._host = host
+        self.host = host
         self._lock = threading.Lock()
         self._ports: dict[str, nvme_port.Port] = {}
 
     def port(self, address: str) -> nvme_port.Port:
         with self._lock:
             if address not in self._ports:
-                self._ports[address] = self._host.port(address)
+                self._ports[address] = self.host.port(address)
             return self._ports[address]
 
 
@@ -67,10 +68,14 @@ def _keeper() -> _Keeper:
 
 
 def _port(address: str) -> nvme_port.Port:
+    return _keeper().port(_checked(address))
+
+
+def _checked(address: str) -> str:
     """:raises ValueError: it is no address in the form of Linux."""
     if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         raise ValueError('%r is no PCI address' % (address,))
-    return _keeper().port(address)
+    return address
 
 
 def _number(value: int, largest: int, step: int = 1) -> int:
@@ -101,12 +106,13 @@ def _answered(function):
 
 @nvme_pctxt.entrypoint
 @_answered
-def facts(address: str) -> dict:
-    """records.Facts as plain values. Every function here:
+def facts(addresses: list) -> list:
+    """records.Facts of each, as plain values. Every function here:
 
     :raises ValueError: an argument is not acceptable.
     """
-    return plain.to_plain(_port(address).facts())
+    found = _keeper().host.facts([_checked(each) for each in addresses])
+    return [plain.to_plain(each) for each in found.values()]
 
 
 @nvme_pctxt.entrypoint
@@ -180,6 +186,10 @@ class Host:
     def addresses(self) -> tuple[str, ...]:
         return self._unprivileged.addresses()
 
+    def facts(self, addresses: Iterable[str]) -> dict[str, records.Facts]:
+        return {each['address']: plain.from_plain(records.Facts, each)
+                for each in _value(facts(list(addresses)))}
+
     def port(self, address: str) -> 'Port':
         return Port(address)
 
@@ -191,7 +201,8 @@ class Port:
         self.address = address
 
     def facts(self) -> records.Facts:
-        return plain.from_plain(records.Facts, _value(facts(self.address)))
+        [found] = _value(facts([self.address]))
+        return plain.from_plain(records.Facts, found)
 
     def admin(self, command: bytes,
               data: bytes = b'') -> nvme_port.Completion:

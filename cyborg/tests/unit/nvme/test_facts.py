@@ -6,6 +6,7 @@ import os
 from cyborg.nvme import facts
 from cyborg.nvme import holders
 from cyborg.nvme import records
+from cyborg.pci import links
 from cyborg.tests.unit.nvme import base
 
 ADDRESS = base.ADDRESS
@@ -101,6 +102,26 @@ class FactsTest(base.DiskTestCase):
                          self.uses())
         self.assertEqual(['vfio: qemu (process 7) has /dev/vfio/100'],
                          self.uses(own_pids=frozenset({12})))
+
+    def test_many_disks_at_the_cost_of_one(self):
+        """A look at 64 disks reads the processes once, and not 64 times."""
+        names = ['0000:%02x:00.0' % number for number in range(1, 9)]
+        for name in names:
+            self.plug(name, 'S' + name[5:7])
+        self.world.open_by(7, 'dd', 'nvme3n1')
+        reads = []
+        plain = links.list_names
+
+        def list_names(path):
+            reads.append(path)
+            return plain(path)
+
+        self.patch(links, 'list_names', list_names)
+        found = facts.read_all(self.roots, names)
+        self.assertEqual(1, reads.count(self.roots.proc))
+        self.assertEqual(['opener: dd (process 7) has /dev/nvme3n1'], [
+            '%s: %s' % (use.kind, use.holder)
+            for each in found.values() for use in each.uses])
 
     def test_names_can_be_shown(self):
         self.plug()

@@ -62,7 +62,7 @@ class PrivilegedTest(base.DiskTestCase):
         self.assertIn('it is in use and was not touched', str(error))
 
     def test_only_plain_values_cross(self):
-        json.dumps(privileged.facts(ADDRESS))
+        json.dumps(privileged.facts([ADDRESS]))
         json.dumps(privileged.hold(ADDRESS))
         self.assertIsInstance(privileged.read(ADDRESS, 1, 0, 512)['value'],
                               bytes)
@@ -72,10 +72,10 @@ class PrivilegedTest(base.DiskTestCase):
         before = self.world.touched(ADDRESS)
         good = structures.sanitize(4).pack()
         for call, args in (
-                (privileged.facts, ('../../etc',)),
-                (privileged.facts, ('0000:01:00.0/..',)),
-                (privileged.facts, ('0000:01:00.0\n',)),
-                (privileged.facts, (7,)), (privileged.facts, ('nvme0',)),
+                (privileged.facts, (['../../etc'],)),
+                (privileged.facts, (['0000:01:00.0/..'],)),
+                (privileged.facts, (['0000:01:00.0\n'],)),
+                (privileged.facts, ([7],)), (privileged.facts, (['nvme0'],)),
                 (privileged.admin, (ADDRESS, good + b'x', b'')),
                 (privileged.admin, (ADDRESS, good, bytes(4097))),
                 (privileged.admin, (ADDRESS, 'x' * 72, b'')),
@@ -114,6 +114,8 @@ class PrivilegedTest(base.DiskTestCase):
     def test_a_host_without_privilege_lists_its_disks(self):
         self.assertIsInstance(privileged.Host().addresses(), tuple)
         self.assertEqual(ADDRESS, privileged.Host().port(ADDRESS).address)
+        self.assertEqual('S1', privileged.Host().facts(
+            [ADDRESS])[ADDRESS].serial)
 
     def test_threads_for_disks_that_hang(self):
         """CLEAN-26: one that hangs in the kernel must not stop the others."""
