@@ -22,6 +22,7 @@ _NO_CAPACITY, _ATTACHED, _NOT_ATTACHED = 0x115, 0x118, 0x11a
 #: Commands that run while a sanitize does.
 _ALWAYS = frozenset({structures.GET_LOG_PAGE, structures.IDENTIFY})
 _SUCCEEDED, _RUNNING, _FAILED = 0x101, 0x2, 0x3
+_GLOBAL_ERASED = 0x100
 _FULL = 0xffff
 
 
@@ -334,8 +335,9 @@ class Device:
                 raise _eio()
             if not state.faults.loses_writes:
                 self._media.write(found.start + offset, data)
-            state = dataclasses.replace(state, sstat=state.sstat & ~0x100)
-            self._media.put(state)
+            if state.sstat & _GLOBAL_ERASED:
+                self._media.put(dataclasses.replace(
+                    state, sstat=state.sstat & ~_GLOBAL_ERASED))
             return len(data)
 
     def _reach(self, state, nsid):

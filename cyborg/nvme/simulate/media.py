@@ -113,6 +113,8 @@ class Media:
 
     def __init__(self, path: str):
         self.path = path
+        #: What the file of a stamp held; it is never written to again.
+        self._read: tuple[tuple, State] | None = None
 
     @classmethod
     def create(cls, path: str, state: State) -> 'Media':
@@ -128,12 +130,18 @@ class Media:
 
     def state(self) -> State:
         with open(self._at('state.json')) as stream:
-            return plain.from_plain(State, json.load(stream))
+            found = os.fstat(stream.fileno())
+            stamp = found.st_ino, found.st_mtime_ns, found.st_size
+            known = self._read
+            if known is None or known[0] != stamp:
+                known = self._read = (stamp, plain.from_plain(
+                    State, json.load(stream)))
+        return known[1]
 
     def _put(self, state: State) -> None:
         temporary = self._at('state.new')
         with open(temporary, 'w') as stream:
-            json.dump(plain.to_plain(state), stream)
+            stream.write(json.dumps(plain.to_plain(state)))
         os.rename(temporary, self._at('state.json'))
 
     def set(self, **changes) -> None:

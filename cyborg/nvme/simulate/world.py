@@ -55,6 +55,7 @@ class World:
         self.path = os.path.abspath(path)
         self.clock = clock
         self.unblocked = threading.Event()
+        self._media: dict[str, Media] = {}
         self._tree = pci_simulate.SysfsTree(self.at('sys'))
         for name in ('proc', 'dev/vfio', 'disks', 'functions', 'locks',
                      'claims', 'sys/class/nvme', 'sys/block'):
@@ -105,7 +106,10 @@ class World:
         return media
 
     def media(self, address: str) -> Media:
-        return Media(self.at('disks', self._function(address).subsystem))
+        name = self._function(address).subsystem
+        if name not in self._media:
+            self._media[name] = Media(self.at('disks', name))
+        return self._media[name]
 
     def device(self, address: str) -> Device:
         """The controller itself, as whoever has it can talk to it."""
