@@ -7,6 +7,7 @@ that a view has built. Errors get their documented form here, so that the
 headers of the microversion stay on them.
 """
 
+from collections.abc import Callable
 import dataclasses
 import functools
 import inspect
@@ -19,12 +20,13 @@ from wsme.rest import args as wsme_args
 from wsme.rest import xml as restxml
 import wsme.types
 
+from cyborg.api import bodies
 from cyborg.api import faults
 from cyborg.api import schemas
 from cyborg.common.i18n import _
 
 # What WSME's converters let escape when a value is malformed.
-_MALFORMED = (ValueError, TypeError, AttributeError, KeyError, RecursionError)
+_MALFORMED = (ValueError, TypeError, AttributeError, KeyError)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,21 +97,31 @@ def _arguments(definition, args, kwargs) -> tuple[list, dict]:
     :raises wsme.exc.ClientSideError: they do not fit the method.
     """
     request = pecan.request
-    if request.body and request.content_type in restxml.accept_content_types:
+    body = bodies.kept(request)
+    if body and request.content_type in restxml.accept_content_types:
         # WSME would read it as well.
         raise wsme.exc.ClientSideError(
             _('Unknown mimetype: %s') % request.content_type, 415)
+    if 'json' in request.content_type:
+        bodies.check_json(body, request.charset)
     try:
         args, kwargs = wsme_args.get_args(
-            definition, args, kwargs, request.params, None, request.body,
+            definition, args, kwargs, request.params, None, body,
             request.content_type)
     except wsme.exc.ClientSideError:
         raise
+    except RecursionError:
+        raise wsme.exc.ClientSideError(
+            _('The body is nested too deeply.')) from None
     except _MALFORMED as error:
         raise wsme.exc.ClientSideError(
             _('The request cannot be read: %s') % error) from error
     schemas.check_text([*args, *kwargs.values()])
     return args, kwargs
+
+
+def _everybody() -> None:
+    """For the documents that tell which versions there are."""
 
 
 def _answer_error(error: Exception):
@@ -120,9 +132,12 @@ def _answer_error(error: Exception):
     return found.document()
 
 
-def expose(*argument_types, body=None, status: int = 200):
+def expose(*argument_types, allow: Callable[[], None] = _everybody,
+           body=None, status: int = 200):
     """Decorate a controller's method.
 
+    :param allow: raises what the caller is told who may not do this, before
+        anything of the request is read; see :func:`services.policy`.
     :param argument_types: WSME types of the method's arguments.
     :param body: type of a last argument that comes from the body.
     :param status: HTTP status of success. 202 and 204 send no content.
@@ -138,6 +153,7 @@ def expose(*argument_types, body=None, status: int = 200):
         @functools.wraps(method)
         def exposed(self, *args, **kwargs):
             try:
+                allow()
                 args, kwargs = _arguments(definition, args, kwargs)
                 result = method(self, *args, **kwargs)
             # Every error ends here: it becomes the answer, and the log has

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the controllers of one application work with."""
 
+from collections.abc import Callable
 import dataclasses
 
 import pecan
@@ -9,7 +10,7 @@ from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.api import microversions
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
-from cyborg.common import policy
+from cyborg.common import policy as cyborg_policy
 from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.conf import CONF
 from cyborg.placement import client as placement
@@ -23,7 +24,7 @@ class Services:
     :ivar damaged: what the log has told of rows that cannot be shown
     """
 
-    enforcer: policy.Enforcer
+    enforcer: cyborg_policy.Enforcer
     conductor: conductor_rpcapi.ConductorAPI
     agent: agent_rpcapi.AgentAPI
     placement: placement.PlacementClient
@@ -32,7 +33,7 @@ class Services:
 
     @classmethod
     def from_conf(cls) -> 'Services':
-        return cls(policy.Enforcer(), conductor_rpcapi.ConductorAPI(),
+        return cls(cyborg_policy.Enforcer(), conductor_rpcapi.ConductorAPI(),
                    agent_rpcapi.AgentAPI(), placement.PlacementClient())
 
 
@@ -55,25 +56,34 @@ def base_url() -> str:
     return (CONF.api.public_endpoint or pecan.request.host_url).rstrip('/')
 
 
-def authorize(action: str) -> None:
-    """Return when the caller may do ``action``.
+def policy(action: str) -> Callable[[], None]:
+    """A function that returns when the caller may do ``action``.
 
-    :raises exception.PolicyNotAuthorized: a rule forbids it.
+    It raises ``exception.PolicyNotAuthorized`` when a rule forbids it.
     """
-    get().enforcer.authorize(context(), action)
+    return lambda: get().enforcer.authorize(context(), action)
 
 
-def authorize_owner(action: str) -> None:
-    """As :func:`authorize`, for what belongs to a project.
+def owner_policy(action: str) -> Callable[[], None]:
+    """As :func:`policy`, for what belongs to a project.
 
     The rules compare the caller's project with itself, so a caller without
-    one passes them; nothing belongs to such a caller, though.
-
-    :raises exception.ProjectRequired: neither a project nor an admin.
+    one passes them; nothing belongs to such a caller, though, who is told
+    so by ``exception.ProjectRequired`` unless it is an admin.
     """
-    authorize(action)
-    if not (context().project_id or context().is_admin):
-        raise exception.ProjectRequired()
+    def check() -> None:
+        get().enforcer.authorize(context(), action)
+        if not (context().project_id or context().is_admin):
+            raise exception.ProjectRequired()
+    return check
+
+
+def service_policy(action: str) -> Callable[[], None]:
+    """As :func:`owner_policy`, for what only another service does."""
+    def check() -> None:
+        owner_policy(action)()
+        require_service_token()
+    return check
 
 
 def has_service_token() -> bool:

@@ -20,6 +20,7 @@ from cyborg.api import app as api_app
 from cyborg.api.middleware import noauth
 from cyborg.common import config
 from cyborg.common import exception
+from cyborg.common import http
 from cyborg.common import rpc
 from cyborg.common import sdk
 from cyborg.common.i18n import _
@@ -27,7 +28,6 @@ from cyborg.conductor import service as conductor_service
 from cyborg.db.sqlalchemy import migration
 from cyborg.pci import simulate
 from cyborg.placement import client as placement_client
-from cyborg.standalone import http
 from cyborg.standalone import placement
 from cyborg.standalone import settings
 
@@ -79,11 +79,13 @@ class Standalone:
         # The ports first: a taken one is the likeliest mistake.
         api = http.Server(
             'The API', _mounted(MOUNT, lambda *args: self._app(*args)),
-            ADDRESS, _port(conf), '--port', threads=8)
+            http.listen('The API', ADDRESS, _port(conf), '--port'),
+            threads=8)
         exits.callback(api.stop)
         provider = http.Server(
             'Placement', placement.application(state / 'placement.sqlite'),
-            ADDRESS, conf.placement_port, '--placement-port')
+            http.listen('Placement', ADDRESS, conf.placement_port,
+                        '--placement-port'))
         exits.callback(provider.stop)
         provider.start()
         self.placement_url = provider.url

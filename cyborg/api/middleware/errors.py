@@ -10,6 +10,7 @@ import logging
 import webob
 import webob.exc
 
+from cyborg.api import bodies
 from cyborg.api import faults
 from cyborg.api.middleware import readable
 
@@ -27,14 +28,20 @@ class ErrorBody:
     def __call__(self, environ, start_response):
         request = webob.Request(environ)
         try:
-            answer = request.get_response(readable.refusal(request)
-                                          or self._app)
+            answer = request.get_response(self._answering(request))
         # The last place where a fault of ours can become an answer.
         except Exception as error:  # noqa: BLE001
             answer = self._answer_to(error, environ)
         if answer.status_int >= 400:
             self._wrap(answer, request.method == 'HEAD')
         return answer(environ, start_response)
+
+    def _answering(self, request: webob.Request):
+        """What answers: a refusal, or the application."""
+        refusal = readable.refusal(request)
+        if refusal is None and not bodies.is_form(request):
+            bodies.hide(request)
+        return refusal or self._app
 
     @staticmethod
     def _answer_to(error: Exception, environ) -> webob.Response:

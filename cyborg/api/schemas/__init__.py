@@ -6,6 +6,7 @@ beside it, whose result holds values of the right type and nothing else.
 """
 
 import datetime
+import re
 from typing import Any
 import uuid
 
@@ -18,6 +19,12 @@ from cyborg.common.i18n import _
 MAX_INTEGER = 2 ** 31 - 1
 #: Bytes that fit in a TEXT column of MariaDB.
 MAX_TEXT_BYTES = 65535
+#: Levels of lists and objects in a body. The deepest request has five.
+MAX_DEPTH = 32
+#: More accelerator requests at once than any server could need.
+MAX_ARQS = 1000
+
+_SURROGATE = re.compile('[\ud800-\udfff]')
 
 
 def is_uuid(value: Any) -> bool:
@@ -38,7 +45,9 @@ def validate(body: Any, validator: jsonschema.protocols.Validator) -> None:
 
     :raises exception.InvalidParameterValue: names the place and the reason.
     """
-    error = jsonschema.exceptions.best_match(validator.iter_errors(body))
+    # The first one only: there can be as many as the body has values, and
+    # each text repeats the value that does not fit.
+    error = next(validator.iter_errors(body), None)
     if error is None:
         return
     place = ''.join('[%r]' % step if isinstance(step, int) else '.%s' % step
@@ -58,26 +67,42 @@ def compile_schema(schema: dict) -> jsonschema.protocols.Validator:
 
 
 def check_text(value: Any) -> None:
-    """Refuse text that a database cannot hold, at any depth of ``value``.
+    """Refuse what nothing behind the API could take, at any depth.
 
-    :raises exception.InvalidParameterValue: a NUL, or half of a surrogate
-        pair, which JSON can write but UTF-8 cannot.
+    :raises exception.InvalidParameterValue: a NUL, which no database holds;
+        half of a surrogate pair, which JSON can write but UTF-8 cannot; more
+        than ``MAX_DEPTH`` levels of lists and objects.
     """
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            pending += [*item, *item.values()]
-        elif isinstance(item, (list, tuple)):
-            pending += item
-        elif isinstance(item, str):
-            if '\x00' in item:
-                raise exception.InvalidParameterValue(
-                    err=_('A text of the request holds a NUL character.'))
-            if not item.isascii() and any(
-                    '\ud800' <= char <= '\udfff' for char in item):
-                raise exception.InvalidParameterValue(
-                    err=_('A text of the request holds a lone surrogate.'))
+    level = [value]
+    # One more for what ``value`` is in, one for the texts in the deepest.
+    for _depth in range(MAX_DEPTH + 2):
+        below: list[Any] = []
+        is_deepest = True
+        for item in level:
+            if isinstance(item, str):
+                _check_storable(item)
+            elif isinstance(item, dict):
+                is_deepest = False
+                below += item
+                below += item.values()
+            elif isinstance(item, (list, tuple)):
+                is_deepest = False
+                below += item
+        if is_deepest:
+            return
+        level = below
+    raise exception.InvalidParameterValue(
+        err=_('The request is nested too deeply: it has more than %d levels '
+              'of lists and objects.') % MAX_DEPTH)
+
+
+def _check_storable(text: str) -> None:
+    if '\x00' in text:
+        raise exception.InvalidParameterValue(
+            err=_('A text of the request holds a NUL character.'))
+    if not text.isascii() and _SURROGATE.search(text):
+        raise exception.InvalidParameterValue(
+            err=_('A text of the request holds a lone surrogate.'))
 
 
 def check_ours(body: dict) -> None:
@@ -97,6 +122,18 @@ def check_ours(body: dict) -> None:
             raise exception.InvalidParameterValue(
                 err=_('%(name)s cannot be set, and %(value)s is none.')
                 % {'name': name, 'value': str(body[name])[:100]}) from None
+
+
+def split_list(text: str) -> list[str]:
+    """The members of a list that came as one text, with commas between.
+
+    :raises exception.InvalidParameterValue: more than ``MAX_ARQS``
+    """
+    members = text.split(',', MAX_ARQS)
+    if len(members) > MAX_ARQS:
+        raise exception.InvalidParameterValue(
+            err=_('A list in the URL has at most %d members.') % MAX_ARQS)
+    return members
 
 
 def as_text(value: Any) -> str | None:

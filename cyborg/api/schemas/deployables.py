@@ -11,19 +11,25 @@ from cyborg.common.i18n import _
 INTERNAL = ('uuid', 'id', 'name', 'num_accelerators', 'links', 'created_at',
             'updated_at')
 
+#: Operations of a patch, and images of an operation. One of each counts.
+MAX_OPERATIONS = 64
+
 PROGRAM = schemas.compile_schema({
     'type': 'array',
     'minItems': 1,
+    'maxItems': MAX_OPERATIONS,
     'items': {
         'type': 'object',
         'required': ['path', 'op'],
         'additionalProperties': False,
         'properties': {
-            'path': {'type': 'string', 'pattern': r'^(/[\w-]+)+\Z'},
+            'path': {'type': 'string', 'maxLength': 255,
+                     'pattern': r'^(/[\w-]+)+\Z'},
             'op': {'enum': ['add', 'replace', 'remove']},
             'value': {
                 'type': 'array',
                 'minItems': 1,
+                'maxItems': MAX_OPERATIONS,
                 'items': {
                     'type': 'object',
                     'required': ['image_uuid'],

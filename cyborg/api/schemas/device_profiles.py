@@ -16,9 +16,14 @@ MAX_NAME = 255
 RESOURCE_CLASSES = ('FPGA', 'PGPU', 'VGPU', 'GPU')
 TRAIT_VALUES = ('required', 'forbidden')
 KEY = re.compile(r'(resources|trait|accel):(.*)', re.DOTALL)
+#: What Placement takes for the name of a resource class or trait of ours.
+CUSTOM = re.compile(r'CUSTOM_[A-Z0-9_]+', re.ASCII)
+MAX_CUSTOM = 255
+_AMOUNT = re.compile(r'\s*\+?[0-9]{1,20}\s*', re.ASCII)
 XILINX_TRAIT = 'trait:CUSTOM_FPGA_XILINX'
-#: More accelerators in one request than any server could hold.
-MAX_ARQS = 1000
+#: Groups of a profile, and what each can ask for.
+MAX_GROUPS = 64
+MAX_GROUP_KEYS = 64
 
 _SCALAR = ['string', 'number', 'boolean']
 
@@ -36,8 +41,10 @@ CREATE = schemas.compile_schema({
             'groups': {
                 'type': 'array',
                 'minItems': 1,
+                'maxItems': MAX_GROUPS,
                 'items': {
                     'type': 'object',
+                    'maxProperties': MAX_GROUP_KEYS,
                     'propertyNames': {
                         'pattern': '^(resources:|trait:|accel:)'},
                     'patternProperties': {
@@ -130,28 +137,36 @@ def _group(group: dict) -> dict[str, str | None]:
             checked[key] = schemas.as_text(value)
             continue
         name = name.strip()
-        if kind == 'trait' and not name.startswith('CUSTOM_'):
-            _refuse(_('The trait %s is none that an accelerator has: its '
-                      'name starts with CUSTOM_.') % name[:300])
+        if kind == 'trait' and not _is_custom(name):
+            _refuse(_('The trait %s is none that an accelerator has: %s.')
+                    % (name[:300], _CUSTOM_FORM))
         if kind == 'resources':
-            if (name not in RESOURCE_CLASSES
-                    and not name.startswith('CUSTOM_')):
+            if name not in RESOURCE_CLASSES and not _is_custom(name):
                 _refuse(_('The resource class %(name)s is none of '
-                          'accelerators: use one of %(known)s or one that '
-                          'starts with CUSTOM_.')
-                        % {'name': name[:300],
+                          'accelerators: use one of %(known)s or one of '
+                          'your own: %(form)s.')
+                        % {'name': name[:300], 'form': _CUSTOM_FORM,
                            'known': ', '.join(RESOURCE_CLASSES)})
             _check_amount(name, value)
         checked.setdefault('%s:%s' % (kind, name), schemas.as_text(value))
     return checked
 
 
+_CUSTOM_FORM = _('its name is CUSTOM_ and at least one of A-Z, 0-9 and _, '
+                 'at most 255 characters in all')
+
+
+def _is_custom(name: str) -> bool:
+    return len(name) <= MAX_CUSTOM and CUSTOM.fullmatch(name) is not None
+
+
 def _check_amount(resource_class: str, value: Any) -> int:
     try:
-        amount = int(value)
+        # int() would also take 1_0, and digits of any script.
+        amount = int(value) if not isinstance(value, str) else int(
+            _AMOUNT.fullmatch(value)[0])
     except (ValueError, OverflowError, TypeError):
-        raise exception.InvalidResourceAmount(
-            amount=str(value)[:100], resource_class=resource_class) from None
+        amount = -1
     if not 0 <= amount <= schemas.MAX_INTEGER:
         raise exception.InvalidResourceAmount(
             amount=str(value)[:100], resource_class=resource_class)
@@ -166,7 +181,7 @@ def arq_groups(groups: list[dict]) -> list[int]:
     :param groups: groups as stored in the profile
     :raises exception.InvalidResourceAmount: an amount is no whole number;
         profiles could be stored with such amounts.
-    :raises exception.InvalidParameterValue: more than ``MAX_ARQS``
+    :raises exception.InvalidParameterValue: more than ``schemas.MAX_ARQS``
     """
     indexes: list[int] = []
     for index, group in enumerate(groups):
@@ -176,8 +191,8 @@ def arq_groups(groups: list[dict]) -> list[int]:
             amount = sum(_check_amount(key, value)
                          for key, value in group.items()
                          if key.startswith('resources'))
-        if len(indexes) + amount > MAX_ARQS:
+        if len(indexes) + amount > schemas.MAX_ARQS:
             _refuse(_('The device profile asks for more than %d '
-                      'accelerators.') % MAX_ARQS)
+                      'accelerators.') % schemas.MAX_ARQS)
         indexes += [index] * amount
     return indexes

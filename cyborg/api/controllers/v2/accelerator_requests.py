@@ -22,27 +22,28 @@ LOG = logging.getLogger(__name__)
 
 class AcceleratorRequests(base.ResourceController):
 
-    @expose.expose(expose.JSON, body=expose.JSON, status=201)
+    @expose.expose(expose.JSON,
+                   allow=services.owner_policy('cyborg:arq:create'),
+                   body=expose.JSON, status=201)
     def post(self, req):
-        services.authorize_owner('cyborg:arq:create')
         created = requests.create(services.context(),
                                   services.get().conductor,
                                   schema.parse_create(req))
         return _listing(created)
 
-    @expose.expose(expose.UUID)
+    @expose.expose(expose.UUID,
+                   allow=services.owner_policy('cyborg:arq:get_one'))
     def get_one(self, uuid):
-        services.authorize_owner('cyborg:arq:get_one')
         request = objects.ExtARQ.get(services.context(), uuid)
         return views.single(request.arq, services.version(),
                             services.base_url())
 
-    @expose.expose(wsme.types.text, expose.UUID)
+    @expose.expose(wsme.types.text, expose.UUID,
+                   allow=services.owner_policy('cyborg:arq:get_all'))
     def get_all(self, bind_state=None, instance=None):
         """:param bind_state: ``resolved`` leaves out requests whose bind is
             not over; together with ``instance`` one such request gives 423.
         """
-        services.authorize_owner('cyborg:arq:get_all')
         schema.check_bind_state(bind_state)
         if instance is None:
             return _listing(objects.ExtARQ.list(
@@ -60,10 +61,11 @@ class AcceleratorRequests(base.ResourceController):
             return expose.Reply(None, 423)
         return _listing(found)
 
-    @expose.expose(wsme.types.text, expose.UUID, status=204)
+    @expose.expose(wsme.types.text, expose.UUID,
+                   allow=services.owner_policy('cyborg:arq:delete'),
+                   status=204)
     def delete(self, arqs=None, instance=None):
         """:param arqs: UUIDs with commas between"""
-        services.authorize_owner('cyborg:arq:delete')
         if bool(arqs) == bool(instance):
             raise exception.InvalidParameterValue(
                 err=_('Give either arqs, a list of UUIDs, or instance, one '
@@ -77,14 +79,14 @@ class AcceleratorRequests(base.ResourceController):
         requests.delete(services.context(), services.get().conductor, uuids,
                         services.has_service_token())
 
-    @expose.expose(expose.JSON, body=expose.JSON, status=202)
+    @expose.expose(expose.JSON,
+                   allow=services.service_policy('cyborg:arq:update'),
+                   body=expose.JSON, status=202)
     def patch(self, patch_list):
-        services.authorize_owner('cyborg:arq:update')
         patches = schema.parse_patch(patch_list, services.version())
         if (any(patch.names_owner for patch in patches)
                 and not services.context().is_admin):
             raise exception.PolicyNotAuthorized(resource='cyborg:arq:update')
-        services.require_service_token()
         requests.apply(services.context(), services.get().conductor, patches)
 
 

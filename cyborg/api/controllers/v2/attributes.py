@@ -13,24 +13,25 @@ from cyborg.api.views import attributes as views
 
 class Attributes(base.ResourceController):
 
-    @expose.expose(expose.UUID)
+    @expose.expose(expose.UUID,
+                   allow=services.policy('cyborg:attribute:get_one'))
     def get_one(self, uuid):
-        services.authorize('cyborg:attribute:get_one')
         attribute = objects.Attribute.get(services.context(), uuid)
         return views.single(attribute, services.base_url())
 
-    @expose.expose(expose.ROW_ID, wsme.types.text)
+    @expose.expose(expose.ROW_ID, wsme.types.text,
+                   allow=services.policy('cyborg:attribute:get_all'))
     def get_all(self, deployable_id=None, key=None):
         """Zero and an empty text filter nothing, as they always have."""
-        services.authorize('cyborg:attribute:get_all')
         attributes = objects.Attribute.list(
             services.context(), deployable_id=deployable_id or None,
             key=key or None)
         return views.listing(attributes, services.base_url())
 
-    @expose.expose(expose.JSON, body=expose.JSON, status=201)
+    @expose.expose(expose.JSON,
+                   allow=services.policy('cyborg:attribute:create'),
+                   body=expose.JSON, status=201)
     def post(self, req_attr):
-        services.authorize('cyborg:attribute:create')
         wanted = schema.parse_create(req_attr)
         attribute = objects.Attribute(
             services.context(), deployable_id=wanted.deployable_id,
@@ -40,7 +41,8 @@ class Attributes(base.ResourceController):
         attribute.create()
         return views.single(attribute, services.base_url())
 
-    @expose.expose(wsme.types.text, status=204)
+    @expose.expose(wsme.types.text,
+                   allow=services.policy('cyborg:attribute:delete'),
+                   status=204)
     def delete(self, uuid):
-        services.authorize('cyborg:attribute:delete')
         objects.Attribute.get(services.context(), uuid).destroy()

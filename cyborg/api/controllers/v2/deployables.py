@@ -21,14 +21,14 @@ class Deployables(base.ResourceController):
 
     _custom_actions = {'program': ['PATCH']}
 
-    @expose.expose(expose.UUID)
+    @expose.expose(expose.UUID,
+                   allow=services.policy('cyborg:deployable:get_one'))
     def get_one(self, uuid):
-        services.authorize('cyborg:deployable:get_one')
         return _shown(objects.Deployable.get(services.context(), uuid))
 
-    @expose.expose(wsme.types.ArrayType(filter_schema.Filter))
+    @expose.expose(wsme.types.ArrayType(filter_schema.Filter),
+                   allow=services.policy('cyborg:deployable:get_all'))
     def get_all(self, filters=None):
-        services.authorize('cyborg:deployable:get_all')
         listing = filter_schema.parse(filters, _SORTABLE)
         context = services.context()
         deployables = objects.Deployable.list(
@@ -41,9 +41,10 @@ class Deployables(base.ResourceController):
         attributes = objects.Attribute.list(context, deployable_ids=wanted)
         return views.listing(deployables, attributes, services.base_url())
 
-    @expose.expose(expose.UUID, expose.JSON, body=expose.JSON)
+    @expose.expose(expose.UUID, expose.JSON,
+                   allow=services.policy('cyborg:deployable:program'),
+                   body=expose.JSON)
     def program(self, uuid, program_info):
-        services.authorize('cyborg:deployable:program')
         image = schema.parse_program(program_info)
         deployable = objects.Deployable.get(services.context(), uuid)
         programming.program(services.context(), services.get().agent,

@@ -17,9 +17,10 @@ from cyborg.common.i18n import _
 
 class DeviceProfiles(base.ResourceController):
 
-    @expose.expose(expose.JSON, body=expose.JSON, status=201)
+    @expose.expose(expose.JSON,
+                   allow=services.policy('cyborg:device_profile:create'),
+                   body=expose.JSON, status=201)
     def post(self, req_devprof_list):
-        services.authorize('cyborg:device_profile:create')
         wanted = schema.parse_create(req_devprof_list)
         profile = objects.DeviceProfile(
             services.context(), name=wanted.name, groups=list(wanted.groups))
@@ -31,17 +32,17 @@ class DeviceProfiles(base.ResourceController):
             services.context(), profile)
         return views.item(stored, services.base_url())
 
-    @expose.expose(wsme.types.text)
+    @expose.expose(wsme.types.text,
+                   allow=services.policy('cyborg:device_profile:get_all'))
     def get_all(self, name=None):
         """:param name: names with commas between; an empty one matches none"""
-        services.authorize('cyborg:device_profile:get_all')
-        names = None if name is None else name.split(',')
+        names = None if name is None else schemas.split_list(name)
         profiles = objects.DeviceProfile.list(services.context(), names=names)
         return views.listing(profiles, services.base_url())
 
-    @expose.expose(wsme.types.text)
+    @expose.expose(wsme.types.text,
+                   allow=services.policy('cyborg:device_profile:get_one'))
     def get_one(self, dp_uuid_or_name):
-        services.authorize('cyborg:device_profile:get_one')
         if (not schemas.is_uuid(dp_uuid_or_name)
                 and services.version() < microversions.PROFILE_BY_NAME):
             raise exception.NotAcceptable(
@@ -49,11 +50,12 @@ class DeviceProfiles(base.ResourceController):
                   '%s on.') % microversions.PROFILE_BY_NAME)
         return views.single(_find(dp_uuid_or_name), services.base_url())
 
-    @expose.expose(wsme.types.text, status=204)
+    @expose.expose(wsme.types.text,
+                   allow=services.policy('cyborg:device_profile:delete'),
+                   status=204)
     def delete(self, value):
         """:param value: names or UUIDs with commas between"""
-        services.authorize('cyborg:device_profile:delete')
-        for uuid_or_name in value.split(','):
+        for uuid_or_name in schemas.split_list(value):
             services.get().conductor.device_profile_delete(
                 services.context(), _find(uuid_or_name))
 

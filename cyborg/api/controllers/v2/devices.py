@@ -19,16 +19,16 @@ class Devices(base.ResourceController):
 
     _custom_actions = {'enable': ['POST'], 'disable': ['POST']}
 
-    @expose.expose(wsme.types.text)
+    @expose.expose(wsme.types.text,
+                   allow=services.policy('cyborg:device:get_one'))
     def get_one(self, uuid):
-        services.authorize('cyborg:device:get_one')
         device = objects.Device.get(services.context(), uuid)
         return views.single(device, services.version(), services.base_url())
 
     @expose.expose(wsme.types.text, wsme.types.text, wsme.types.text,
-                   wsme.types.ArrayType(filter_schema.Filter))
+                   wsme.types.ArrayType(filter_schema.Filter),
+                   allow=services.policy('cyborg:device:get_all'))
     def get_all(self, type=None, vendor=None, hostname=None, filters=None):
-        services.authorize('cyborg:device:get_all')
         listing = filter_schema.parse(filters, _SORTABLE)
         devices = objects.Device.list(
             services.context(), type=type or None, vendor=vendor or None,
@@ -37,15 +37,15 @@ class Devices(base.ResourceController):
             sort_dir=listing.sort_dir or ('desc' if listing.given else None))
         return views.listing(devices, services.version(), services.base_url())
 
-    @expose.expose(wsme.types.text, status=204)
+    @expose.expose(wsme.types.text,
+                   allow=services.policy('cyborg:device:disable'), status=204)
     def disable(self, uuid):
         """Keep new work away from the device; what runs on it stays."""
-        services.authorize('cyborg:device:disable')
         availability.disable(services.context(), services.get().placement,
                              uuid)
 
-    @expose.expose(wsme.types.text, status=204)
+    @expose.expose(wsme.types.text,
+                   allow=services.policy('cyborg:device:enable'), status=204)
     def enable(self, uuid):
-        services.authorize('cyborg:device:enable')
         availability.enable(services.context(), services.get().placement,
                             uuid)

@@ -111,6 +111,22 @@ class TestBodies(BadInputTestCase):
                     continue  # names, see TestNames
                 self.check(self.send(body=body), json.dumps(body)[:80])
 
+    def test_deep_values_that_count_for_nothing(self):
+        """They were passed on, until something recursed through them."""
+        for depth in (40, 600, 900):
+            deep = json.loads('[' * depth + ']' * depth)
+            for body in (
+                    {self.mine: [{'op': 'remove', 'path': '/hostname',
+                                  'value': deep}]},
+                    {self.mine: [{**operation, 'foo': deep} for operation
+                                 in self.binding(self.target)]},
+                    {'device_profile_name': 'dp', 'foo': deep},
+                    {'deployable_id': self.target.deployable.id, 'key': 'k',
+                     'value': 'v', 'foo': deep},
+                    [{'name': 'p', 'groups': [{}], 'foo': deep}],
+                    [{'name': 'p', 'groups': [{}], 'id': deep}]):
+                self.check(self.send(body=body), (depth, str(body)[:50]))
+
     def test_content_types(self):
         for content_type in CONTENT_TYPES:
             for raw in (b'[]', b'a=b', b'<a/>'):
@@ -311,6 +327,23 @@ class TestBeyondTheBasicPlane(BadInputTestCase):
         for path in ('device_profiles/', 'accelerator_requests?arqs=',
                      'attributes/'):
             self.check(self.admin.delete('/v2/%s%s' % (path, name)), path)
+
+
+class TestOrder(BadInputTestCase):
+    """Who may not do it is told so, whatever the body is."""
+
+    def test_policy_and_token_come_first(self):
+        for method, path, client in (
+                ('POST', '/v2/device_profiles', self.member),
+                ('PATCH', '/v2/accelerator_requests', self.member),
+                ('POST', '/v2/accelerator_requests', self.anonymous),
+                ('POST', '/v2/attributes', self.member),
+                ('PATCH', '/v2/deployables/%s/program' % base.UNKNOWN,
+                 self.member),
+                ('POST', '/v2/devices/nope/disable', self.member)):
+            for raw in (b'{', b'[]', b'[' * 5000, b'\xff', b'1,' * 90000):
+                self.check(client.request(method, path, raw=raw),
+                           (method, path, raw[:20]), {403})
 
 
 class TestForeign(BadInputTestCase):

@@ -64,7 +64,7 @@ class ProcessTestCase(base.TestCase):
         self.assertIsNone(running.process.poll(), running.output)
         return running
 
-    def ask(self, path: str, **options) -> tuple[int, object]:
+    def ask(self, path: str, body=None) -> tuple[int, object]:
         url = '%s://127.0.0.1:%d%s' % (self.scheme, self.port, path)
         context = None
         if self.scheme == 'https':
@@ -72,7 +72,11 @@ class ProcessTestCase(base.TestCase):
                 cafile=self.folder / 'api.crt')
             context.check_hostname = False
         try:
-            with urllib.request.urlopen(url, timeout=10,
+            request = urllib.request.Request(url)
+            if body is not None:
+                request.add_header('Content-Type', 'application/json')
+                request.data = json.dumps(body).encode()
+            with urllib.request.urlopen(request, timeout=10,
                                         context=context) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
@@ -126,16 +130,32 @@ class TestCommand(ProcessTestCase):
                 (400, (chunked, b'zz\r\n[]\r\n0\r\n\r\n')),
                 (400, (chunked, b'2\r\n[]\r\n0\r\n\r\n')),
                 (413, (chunked, *[b'%x\r\n%s\r\n' % (2 ** 16, b'[' * 2 ** 16)]
-                       * 40)),
-                (413, (start, b'Content-Length: 3000000\r\n\r\n')),
+                       * 80)),
+                (413, (start, b'Content-Length: 9000000\r\n\r\n')),
                 (413, (start, b'Content-Length: 9999999999999\r\n\r\n')),
-                (413, (start, b'X-Long: ', b'x' * 200000, b'\r\n\r\n'))):
+                (431, (start, b'X-Long: ', b'x' * 200000, b'\r\n\r\n'))):
             answer = self.send(*parts)
-            self.assertTrue(
-                answer.startswith(b'HTTP/1.1 %d ' % status),
-                (status, parts[1][:40], answer))
+            self.assertRegex(answer, b'^HTTP/1.[01] %d ' % status,
+                             (status, parts[1][:40]))
         self.assertNotIn('Traceback', running.output)
         self.check()
+
+    def slow_clients(self, number: int) -> None:
+        """Clients that have begun to ask and do not come to an end."""
+        start = (b'POST /v2/device_profiles HTTP/1.1\r\nHost: x\r\n'
+                 b'Content-Type: application/json\r\nContent-Length: 100'
+                 b'\r\n\r\n')
+        for n in range(number):
+            client = socket.create_connection(('127.0.0.1', self.port), 20)
+            self.addCleanup(client.close)
+            client.sendall((b'', b'G', start + b'[')[n % 3])
+
+    def test_slow_clients_keep_nobody_waiting(self):
+        self.configure()
+        self.serve(self.command())
+        self.slow_clients(200)
+        for _time in range(20):
+            self.check()
 
     def test_a_worker_that_dies_is_replaced(self):
         self.configure()
@@ -170,6 +190,13 @@ class TestCommand(ProcessTestCase):
                        % {'f': self.folder})
         self.serve(self.command())
         self.check()
+        # Nor is anybody kept waiting for the handshake of others.
+        self.slow_clients(100)
+        for _time in range(5):
+            self.check()
+        # More than one record of TLS.
+        self.assertEqual(404, self.ask('/v2/attributes', body={
+            'deployable_id': 1, 'key': 'k', 'value': 'x' * 60000})[0])
 
     def test_a_taken_port_ends_it_with_the_reason(self):
         self.configure()
@@ -178,8 +205,10 @@ class TestCommand(ProcessTestCase):
             self.command(), capture_output=True, text=True, timeout=60,
             env={**os.environ, **_QUIET})
         self.assertEqual(1, second.returncode)
-        self.assertIn('cyborg-api cannot start: 127.0.0.1 port %d'
-                      % self.port, second.stderr)
+        self.assertEqual(
+            'cyborg-api cannot start: The API cannot listen on 127.0.0.1 port '
+            '%d: another process listens there. Choose another one with [api] '
+            'host_ip and port.\n' % self.port, second.stderr)
 
     def test_an_unknown_option(self):
         self.configure()

@@ -43,3 +43,17 @@ class BenchmarksTest(base.TestCase):
         statements, calls = found['unchanged report, 16 devices']
         self.assertLess(statements, 16)
         self.assertEqual(1, calls)
+
+    def test_refusals(self):
+        """API-7: no request costs more than a tenth of a second."""
+        found = self.figures('refusals')
+        self.assertGreater(len(found), 400)
+        self.assertEqual([], [entry for entry in found
+                              if entry['seconds'] > 0.1])
+        # Whatever it was, it was the client's mistake.
+        self.assertEqual([], [entry for entry in found
+                              if not 200 <= entry['status'] < 500])
+        self.assertEqual(set(), {
+            entry['request'] for entry in found if entry['status'] < 400
+            and 'filter' not in entry['request']
+            and 'slashes' not in entry['request']})

@@ -38,6 +38,23 @@ class TestText(base.TestCase):
                               schemas.check_text, bad)
         schemas.check_text(['é', {'😀': None}, 1, True, 1.5])
 
+    def test_depth(self):
+        for depth in (schemas.MAX_DEPTH, schemas.MAX_DEPTH + 1, 5000):
+            body = []
+            for _level in range(depth - 1):
+                body = [body] if depth % 2 else {'x': body}
+            if depth <= schemas.MAX_DEPTH:
+                schemas.check_text([body])
+            else:
+                error = self.assertRaises(exception.InvalidParameterValue,
+                                          schemas.check_text, [body])
+                self.assertIn('more than 32 levels', str(error))
+
+    def test_a_list_in_a_url(self):
+        self.assertEqual(1000, len(schemas.split_list('a' + ',a' * 999)))
+        self.assertRaises(exception.InvalidParameterValue,
+                          schemas.split_list, 'a' + ',a' * 1000)
+
     def test_uuids(self):
         for good in (UUID, UUID.upper(), UUID.replace('-', '')):
             self.assertEqual(UUID, schemas.canonical_uuid(good))
@@ -78,6 +95,17 @@ class TestProfileGroups(base.TestCase):
         ({'resources:FPGA': float('inf')}, None),
         ({'resources:FPGA': float('nan')}, None),
         ({'resources:FPGA': 2 ** 31}, None),
+        ({'resources:FPGA': '+1'}, {'resources:FPGA': '+1'}),
+        ({'resources:FPGA': '1_0'}, None),
+        ({'resources:FPGA': '\u0663'}, None),
+        ({'resources:FPGA': '1 0'}, None),
+        ({'resources:CUSTOM_lower': '1'}, None),
+        ({'resources:CUSTOM_': '1'}, None),
+        ({'resources:CUSTOM_A-B': '1'}, None),
+        ({'resources:CUSTOM_' + 'A' * 248: '1'},
+         {'resources:CUSTOM_' + 'A' * 248: '1'}),
+        ({'resources:CUSTOM_' + 'A' * 249: '1'}, None),
+        ({'trait:CUSTOM_lower': 'required'}, None),
         ({'resources:VCPU': '1'}, None),
         ({'resources:': '1'}, None),
         ({'Resources:FPGA': '1'}, None),
@@ -158,7 +186,10 @@ class TestProfile(base.TestCase):
     def test_sizes(self):
         self.refuse([{'name': 'a', 'groups': self.GROUPS,
                       'description': 'é' * 40000}])
-        self.refuse([{'name': 'a', 'groups': self.GROUPS * 3000}])
+        self.refuse([{'name': 'a', 'groups': self.GROUPS * 65}])
+        self.refuse([{'name': 'a', 'groups': [
+            {'resources:CUSTOM_%d' % n: '1' for n in range(65)}]}])
+        self.refuse([{'name': 'a', 'groups': [{'accel:x': 'y' * 70000}]}])
 
     def test_the_error_shows_where(self):
         error = self.refuse([{'name': 'a', 'groups': [{}, ['x']]}])
@@ -183,6 +214,7 @@ class TestArqGroups(base.TestCase):
         ([{'resources:FPGA': '1.5'}], None),
         ([{'resources:FPGA': 'True'}], None),
         ([{'resources:FPGA': '-1'}], None),
+        ([{'resources:FPGA': '1_0'}], None),
         ([{'resources:FPGA': None}], None),
         ([{'trait:CUSTOM_FPGA_XILINX': 'required'}], None),
         ([{'resources:FPGA': '1001'}], None),
@@ -296,6 +328,23 @@ class TestArqArguments(base.TestCase):
             exception.InvalidParameterValue,
             accelerator_requests.check_bind_state, 'bound')
         self.assertEqual(400, error.code)
+
+    def test_depth(self):
+        for depth in (schemas.MAX_DEPTH, schemas.MAX_DEPTH + 1, 5000):
+            body = []
+            for _level in range(depth - 1):
+                body = [body] if depth % 2 else {'x': body}
+            if depth <= schemas.MAX_DEPTH:
+                schemas.check_text([body])
+            else:
+                error = self.assertRaises(exception.InvalidParameterValue,
+                                          schemas.check_text, [body])
+                self.assertIn('more than 32 levels', str(error))
+
+    def test_a_list_in_a_url(self):
+        self.assertEqual(1000, len(schemas.split_list('a' + ',a' * 999)))
+        self.assertRaises(exception.InvalidParameterValue,
+                          schemas.split_list, 'a' + ',a' * 1000)
 
     def test_uuids(self):
         self.assertEqual(

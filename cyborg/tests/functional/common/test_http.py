@@ -5,15 +5,15 @@ import time
 
 import requests
 
-from cyborg.standalone import http
+from cyborg.common import http
 from cyborg.tests import base
 
 
 class TestServer(base.TestCase):
 
     def serve(self, application, **options):
-        server = http.Server('It', application, '127.0.0.1', 0, '--port',
-                             **options)
+        server = http.Server('It', application, http.listen(
+            'It', '127.0.0.1', 0, '--port'), **options)
         server.start()
         self.addCleanup(server.stop)
         return server
@@ -29,9 +29,7 @@ class TestServer(base.TestCase):
             started = time.monotonic()
             server.stop()
             self.assertLess(time.monotonic() - started, 3)
-            again = http.Server('It', _hello, '127.0.0.1', server.port,
-                                '--port')
-            again.stop()
+            http.listen('It', '127.0.0.1', server.port, '--port').close()
 
     def test_stop_finishes_the_request_in_work(self):
         reached = threading.Event()
@@ -57,8 +55,8 @@ class TestServer(base.TestCase):
                 ('127.0.0.1', taken.port, 'another process listens there'),
                 ('192.0.2.1', 1024, 'no interface has that address')):
             error = self.assertRaises(
-                http.AddressUnusable, http.Server, 'The API', _hello, host,
-                port, '--port')
+                http.AddressUnusable, http.listen, 'The API', host, port,
+                '--port')
             self.assertEqual(
                 'The API cannot listen on %s port %d: %s. Choose another one '
                 'with --port.' % (host, port, reason), error.message)
