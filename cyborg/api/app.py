@@ -13,6 +13,7 @@ from cyborg import objects
 from cyborg.api import hooks
 from cyborg.api import services
 from cyborg.api.middleware import errors
+from cyborg.api.middleware import mount
 from cyborg.common import config
 from cyborg.common import exception
 from cyborg.common import option_values
@@ -35,7 +36,7 @@ def make_app(provided: services.Services | None = None):
         hooks=[hooks.ContextHook(),
                hooks.ServicesHook(provided or services.Services.from_conf())],
         debug=False,
-        wrap_app=errors.ErrorBody)
+        wrap_app=lambda app: mount.BelowPrefix(errors.ErrorBody(app)))
 
 
 def app_factory(global_config: dict, **local_conf):

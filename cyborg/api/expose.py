@@ -53,20 +53,36 @@ class Json(wsme.types.UserType):
 
 
 class Uuid(wsme.types.UserType):
-    """Text that is a UUID in one of its usual forms."""
+    """A UUID in one of its usual forms; the method gets that of the rows."""
 
     basetype = str
     name = 'uuid'
 
     @staticmethod
     def validate(value):
-        if not schemas.is_uuid(value):
+        canonical = schemas.canonical_uuid(value)
+        if canonical is None:
             raise ValueError(_('Expected a uuid but received %s.') % value)
-        return value
+        return canonical
 
     @staticmethod
     def frombasetype(value):
         return None if value is None else Uuid.validate(value)
+
+
+class Name(wsme.types.UserType):
+    """Any text; when it is a UUID, then as rows hold it."""
+
+    basetype = str
+    name = 'text'
+
+    @staticmethod
+    def validate(value):
+        return schemas.usual_uuid(value)
+
+    @staticmethod
+    def frombasetype(value):
+        return None if value is None else Name.validate(value)
 
 
 class RowId(wsme.types.UserType):
@@ -88,6 +104,7 @@ class RowId(wsme.types.UserType):
 
 JSON = Json()
 UUID = Uuid()
+NAME = Name()
 ROW_ID = RowId()
 
 

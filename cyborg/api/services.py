@@ -8,6 +8,7 @@ import pecan
 
 from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.api import microversions
+from cyborg.api.middleware import mount
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import policy as cyborg_policy
@@ -52,8 +53,9 @@ def version() -> microversions.Version:
 
 
 def base_url() -> str:
-    """``scheme://host[:port]`` that links start with."""
-    return (CONF.api.public_endpoint or pecan.request.host_url).rstrip('/')
+    """What links start with, for example ``http://host/accelerator``."""
+    return mount.base_url(pecan.request.host_url, pecan.request.script_name,
+                          CONF.api.public_endpoint)
 
 
 def policy(action: str) -> Callable[[], None]:

@@ -50,8 +50,8 @@ Valid: ``true``, ``false``.
     cfg.StrOpt(
         'public_endpoint',
         help="""
-URL that clients know the API under. Links in answers start with it. Unset
-means the URL of the request.
+URL that clients know the API under, with ``/accelerator`` or without it. Links
+in answers start with it. Unset means the URL of the request.
 
 Valid: ``https://cloud.example.org/accelerator``. Invalid: a path alone.
 """),

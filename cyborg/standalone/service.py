@@ -17,6 +17,7 @@ import oslo_middleware
 
 from cyborg.agent import service as agent_service
 from cyborg.api import app as api_app
+from cyborg.api.middleware import mount
 from cyborg.api.middleware import noauth
 from cyborg.common import config
 from cyborg.common import exception
@@ -34,7 +35,7 @@ from cyborg.standalone import settings
 LOG = logging.getLogger(__name__)
 
 ADDRESS = '127.0.0.1'
-MOUNT = '/accelerator'
+MOUNT = mount.PREFIX
 DEFAULT_PORT = 6666
 
 
@@ -102,8 +103,6 @@ class Standalone:
             exits.callback(service.stop)
             service.start()
         self.url = api.url + MOUNT
-        # Links of the API start with the mount point by themselves.
-        conf.set_default('public_endpoint', api.url, group='api')
         config.set_api_defaults()
         self._app = oslo_middleware.RequestId(
             noauth.AdminWithoutHeaders(api_app.make_app()))
@@ -150,22 +149,19 @@ def _ensure_root(name: str) -> None:
 
 
 def _mounted(prefix: str, application):
-    """Serve an application below a path.
+    """Serve an application below a path, and its versions at the root.
 
-    The root shows its versions, too: clients that are given nothing but a
-    host and a port look for them there, and follow the links.
+    Clients that are given nothing but a host and a port look for them there,
+    and follow the links.
     """
 
-    def mount(environ, start_response):
+    def serve(environ, start_response):
         path = environ.get('PATH_INFO', '')
-        if path == prefix or path.startswith(prefix + '/'):
-            environ['SCRIPT_NAME'] = environ.get('SCRIPT_NAME', '') + prefix
-            environ['PATH_INFO'] = path[len(prefix):] or '/'
-        elif path not in ('', '/'):
+        if path not in ('', '/') and not (path + '/').startswith(prefix + '/'):
             start_response('404 Not Found', [
                 ('Content-Type', 'application/json')])
             return [b'{"error_message": "The service is below %s/v2"}'
                     % prefix.encode()]
         return application(environ, start_response)
 
-    return mount
+    return serve

@@ -4,10 +4,15 @@
 import re
 
 from keystonemiddleware import auth_token
+import webob
 
+from cyborg.api import faults
+from cyborg.api.middleware import mount
 from cyborg.common import exception
 from cyborg.common.i18n import _
 from cyborg.conf import CONF
+
+_JSON = 'application/json'
 
 # Headers that say who the caller is; whoever is let through without a token
 # must not bring any.
@@ -37,13 +42,21 @@ class AuthTokenMiddleware(auth_token.AuthProtocol):
         super().__init__(app, conf)
 
     def __call__(self, environ, start_response):
-        path = environ.get('PATH_INFO') or '/'
+        path = mount.below_prefix(environ).get('PATH_INFO') or '/'
         if any(route.match(path) for route in self._public):
             environ = {name: value for name, value in environ.items()
                        if not _IDENTITY.fullmatch(name)}
             environ['is_public_api'] = True
             return self._unchecked(environ, start_response)
-        return super().__call__(environ, start_response)
+        answer = webob.Request(environ).get_response(super().__call__)
+        if answer.status_int == 503 and answer.content_type != _JSON:
+            # keystonemiddleware has said why in the log.
+            answer = webob.Response(
+                status=503, content_type=_JSON, body=faults.envelope(_(
+                    'The identity service does not answer, so that the token '
+                    'cannot be checked. Try again later.')))
+            answer.charset = None
+        return answer(environ, start_response)
 
     @classmethod
     def factory(cls, global_config: dict, **local_conf):

@@ -40,6 +40,11 @@ def canonical_uuid(value: Any) -> str | None:
         return None
 
 
+def usual_uuid(text: str) -> str:
+    """As rows hold it, when it is a UUID; any other text as it is."""
+    return canonical_uuid(text) or text
+
+
 def validate(body: Any, validator: jsonschema.protocols.Validator) -> None:
     """Check a body.
 

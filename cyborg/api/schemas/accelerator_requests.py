@@ -91,8 +91,10 @@ def parse_patch(body: Any,
     :raises exception.NotAcceptable: a path needs a newer version.
     """
     schemas.validate(body, PATCH)
-    patches = tuple(_parse_one(uuid, operations, version)
+    patches = tuple(_parse_one(schemas.usual_uuid(uuid), operations, version)
                     for uuid, operations in body.items())
+    if len({patch.uuid for patch in patches}) < len(patches):
+        _refuse(_('An accelerator request is named twice.'))
     instances = {patch.instance_uuid for patch in patches if patch.bind}
     if len(instances) > 1:
         _refuse(_('All accelerator requests of one patch have to be for the '
@@ -194,7 +196,8 @@ def parse_uuids(arqs: str) -> tuple[str, ...]:
 
     :raises exception.ResourceNotFound: one is no UUID, so nothing has it.
     """
-    uuids = tuple(dict.fromkeys(schemas.split_list(arqs)))
+    uuids = tuple(dict.fromkeys(
+        map(schemas.usual_uuid, schemas.split_list(arqs))))
     for uuid in uuids:
         if not schemas.is_uuid(uuid):
             raise exception.ResourceNotFound(

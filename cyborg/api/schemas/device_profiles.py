@@ -138,8 +138,9 @@ def _group(group: dict) -> dict[str, str | None]:
             continue
         name = name.strip()
         if kind == 'trait' and not _is_custom(name):
-            _refuse(_('The trait %s is none that an accelerator has: %s.')
-                    % (name[:300], _CUSTOM_FORM))
+            _refuse(_('The trait %(name)s is none that an accelerator has: '
+                      '%(form)s.')
+                    % {'name': name[:300], 'form': _CUSTOM_FORM})
         if kind == 'resources':
             if name not in RESOURCE_CLASSES and not _is_custom(name):
                 _refuse(_('The resource class %(name)s is none of '

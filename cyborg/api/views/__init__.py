@@ -11,9 +11,9 @@ import datetime
 def link(base: str, *path: str) -> str:
     """URL of something of this service.
 
-    :param base: ``scheme://host[:port]`` that the client knows us under
+    :param base: URL that the client knows us under, without a version
     """
-    return '/'.join([base, 'accelerator', *path])
+    return '/'.join([base, *path])
 
 
 def self_link(base: str, collection: str, uuid: str) -> dict[str, str]:

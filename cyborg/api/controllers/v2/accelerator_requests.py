@@ -8,7 +8,6 @@ import wsme.types
 from cyborg import objects
 from cyborg.api import expose
 from cyborg.api import requests
-from cyborg.api import schemas
 from cyborg.api import services
 from cyborg.api.controllers import base
 from cyborg.api.schemas import accelerator_requests as schema
@@ -53,8 +52,7 @@ class AcceleratorRequests(base.ResourceController):
         # One statement for both questions, so that nothing can be bound
         # between two.
         found = objects.ExtARQ.list(
-            services.context(),
-            instance_uuid=schemas.canonical_uuid(instance))
+            services.context(), instance_uuid=instance)
         if bind_state and not all(
                 request.arq.state in constants.ARQ_RESOLVED_STATES
                 for request in found):
@@ -73,7 +71,7 @@ class AcceleratorRequests(base.ResourceController):
         if instance:
             services.require_service_token()
             services.get().conductor.arq_delete_by_instance_uuid(
-                services.context(), schemas.canonical_uuid(instance))
+                services.context(), instance)
             return
         uuids = schema.parse_uuids(arqs)
         requests.delete(services.context(), services.get().conductor, uuids,

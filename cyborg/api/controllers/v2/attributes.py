@@ -41,7 +41,7 @@ class Attributes(base.ResourceController):
         attribute.create()
         return views.single(attribute, services.base_url())
 
-    @expose.expose(wsme.types.text,
+    @expose.expose(expose.NAME,
                    allow=services.policy('cyborg:attribute:delete'),
                    status=204)
     def delete(self, uuid):

@@ -63,6 +63,7 @@ class DeviceProfiles(base.ResourceController):
 def _find(uuid_or_name: str):
     """:raises exception.ResourceNotFound: no such profile."""
     context = services.context()
-    if schemas.is_uuid(uuid_or_name):
-        return objects.DeviceProfile.get_by_uuid(context, uuid_or_name)
+    uuid = schemas.canonical_uuid(uuid_or_name)
+    if uuid is not None:
+        return objects.DeviceProfile.get_by_uuid(context, uuid)
     return objects.DeviceProfile.get_by_name(context, uuid_or_name)

@@ -19,7 +19,7 @@ class Devices(base.ResourceController):
 
     _custom_actions = {'enable': ['POST'], 'disable': ['POST']}
 
-    @expose.expose(wsme.types.text,
+    @expose.expose(expose.NAME,
                    allow=services.policy('cyborg:device:get_one'))
     def get_one(self, uuid):
         device = objects.Device.get(services.context(), uuid)
@@ -37,14 +37,14 @@ class Devices(base.ResourceController):
             sort_dir=listing.sort_dir or ('desc' if listing.given else None))
         return views.listing(devices, services.version(), services.base_url())
 
-    @expose.expose(wsme.types.text,
+    @expose.expose(expose.NAME,
                    allow=services.policy('cyborg:device:disable'), status=204)
     def disable(self, uuid):
         """Keep new work away from the device; what runs on it stays."""
         availability.disable(services.context(), services.get().placement,
                              uuid)
 
-    @expose.expose(wsme.types.text,
+    @expose.expose(expose.NAME,
                    allow=services.policy('cyborg:device:enable'), status=204)
     def enable(self, uuid):
         availability.enable(services.context(), services.get().placement,

@@ -329,6 +329,38 @@ class TestBeyondTheBasicPlane(BadInputTestCase):
             self.check(self.admin.delete('/v2/%s%s' % (path, name)), path)
 
 
+class TestFormsOfAUuid(base.ApiTestCase):
+    """What is taken for a UUID finds its row."""
+
+    def setUp(self):
+        super().setUp()
+        self.profile()
+        self.target = self.device()
+        self.mine, = self.arqs()
+
+    def forms(self, uuid):
+        return (uuid.upper(), uuid.replace('-', ''), '{%s}' % uuid,
+                'urn:uuid:' + uuid)
+
+    def test_every_form(self):
+        profile = self.admin.get('/v2/device_profiles/dp').body[
+            'device_profile']['uuid']
+        for path, uuid in (
+                ('accelerator_requests', self.mine),
+                ('devices', self.target.device.uuid),
+                ('deployables', self.target.deployable.uuid),
+                ('device_profiles', profile)):
+            for form in self.forms(uuid):
+                answer = self.admin.get('/v2/%s/%s' % (path, form))
+                self.assertEqual(200, answer.status, (path, form))
+                self.assertIn(uuid, answer.text)
+        for form in self.forms(self.mine):
+            self.assertEqual(202, self.patch(
+                {form: self.unbinding()}).status)
+        self.assertFault(400, self.patch({
+            form: self.unbinding() for form in self.forms(self.mine)}))
+
+
 class TestOrder(BadInputTestCase):
     """Who may not do it is told so, whatever the body is."""
 

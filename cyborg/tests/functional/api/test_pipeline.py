@@ -2,13 +2,16 @@
 """Who the caller is, and where the service is mounted."""
 
 from keystoneauth1 import fixture as ksa_fixture
+from keystoneauth1 import loading
 from keystonemiddleware import fixture as ksm_fixture
 import webob
 
 from cyborg.api.middleware import noauth
 from cyborg.common import config
+from cyborg.conf import CONF
 from cyborg.tests import base as unit_base
 from cyborg.tests.fixtures import api
+from cyborg.tests.fixtures import processes
 from cyborg.tests.fixtures import rows
 from cyborg.tests.fixtures import rpc
 from cyborg.tests.functional.api import base
@@ -62,6 +65,14 @@ class TestKeystone(base.ApiTestCase):
         self.assertEqual(403, forged.patch('/v2/accelerator_requests', {
             arq.uuid: self.unbinding()}).status)
 
+    def test_the_version_documents_need_no_token(self):
+        for path in ('/', '/v2', '/v2/', '/accelerator', '/accelerator/',
+                     '/accelerator/v2'):
+            self.assertEqual(200, self.service.client.get(path).status, path)
+        for path in ('/v2/devices', '/accelerator/v2/devices',
+                     '/accelerator/accelerator', '/accelerator/x'):
+            self.assertEqual(401, self.service.client.get(path).status, path)
+
     def test_a_bad_token(self):
         answer = self.caller('nonsense').get('/v2/devices')
         self.assertEqual(401, answer.status)
@@ -88,6 +99,31 @@ class TestKeystone(base.ApiTestCase):
         answer = self.caller(self.user, self.service_token).patch(
             '/v2/accelerator_requests', {arq.uuid: self.unbinding()})
         self.assertIn(answer.status, (401, 403))
+
+
+class TestWithoutKeystone(base.ApiTestCase):
+
+    filters = 'authtoken'
+
+    def configure(self):
+        config.set_api_defaults()
+        loading.register_auth_conf_options(CONF, 'keystone_authtoken')
+        CONF.register_opts(loading.get_auth_plugin_conf_options('password'),
+                           group='keystone_authtoken')
+        url = 'http://127.0.0.1:%d' % processes.free_port()
+        self.conf.set(
+            group='keystone_authtoken', auth_type='password', username='c',
+            password='x', auth_url=url, www_authenticate_uri=url,
+            http_request_max_retries=0)
+
+    def test_the_answer_is_json(self):
+        answer = self.service.client.as_({'X-Auth-Token': 'x'}).get(
+            '/v2/devices')
+        self.assertEqual(503, answer.status)
+        self.assertEqual('application/json', answer.headers['content-type'])
+        self.assertIn('identity service does not answer',
+                      answer.body['error_message'])
+        self.assertEqual(200, self.service.client.get('/v2').status)
 
 
 class TestNoAuth(base.ApiTestCase):
@@ -159,13 +195,35 @@ class TestLinks(unit_base.TestCase):
                 ('http://127.0.0.1:6666/accelerator/v2',
                  'http://127.0.0.1:6666/accelerator/v2/'))
 
+    def test_links_lead_somewhere(self):
+        """Mounted at the root, as gunicorn mounts it by itself."""
+        self.assertEqual('http://127.0.0.1:6666/accelerator/v2/',
+                         self.link('/accelerator/v2'))
+        for path in ('/accelerator', '/accelerator/'):
+            self.assertEqual('http://127.0.0.1:6666/accelerator/v2',
+                             self.link(path))
+        for path, status in (('/acceleratorx', 404),
+                             ('/accelerator/v2/nothing', 404),
+                             ('/accelerator/accelerator/v2', 404)):
+            self.assertEqual(status, webob.Request.blank(path).get_response(
+                self.application).status_int, path)
+
+    def test_below_another_path(self):
+        self.assertEqual('http://127.0.0.1:6666/cloud/acc/v2',
+                         self.link(script_name='/cloud/acc'))
+
     def test_by_the_host_header(self):
         self.assertEqual('http://c.example.org:8443/accelerator/v2',
                          self.link(Host='c.example.org:8443'))
 
     def test_public_endpoint(self):
-        self.conf.set(group='api', public_endpoint='https://x.example.org/')
-        self.assertEqual('https://x.example.org/accelerator/v2', self.link())
+        for value in ('https://x.example.org/',
+                      'https://x.example.org/accelerator',
+                      'https://x.example.org/accelerator/'):
+            self.conf.set(group='api', public_endpoint=value)
+            for script_name in ('', '/accelerator'):
+                self.assertEqual('https://x.example.org/accelerator/v2',
+                                 self.link(script_name=script_name))
 
     def test_a_proxy_counts_only_when_it_is_trusted(self):
         headers = {'X_Forwarded_Proto': 'https',

@@ -18,7 +18,7 @@ from cyborg.tests import base
 
 load_tests = testscenarios.load_tests_apply_scenarios
 
-BASE = 'http://host'
+BASE = 'http://host/accelerator'
 UUID = '10000000-0000-4000-8000-000000000001'
 HANDLE = '30000000-0000-4000-8000-000000000003'
 ADDRESS = {'domain': '0000', 'bus': '3b', 'device': '00', 'function': '1'}
