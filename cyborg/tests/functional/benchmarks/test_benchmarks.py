@@ -45,7 +45,7 @@ class BenchmarksTest(base.TestCase):
         self.assertEqual(1, calls)
 
     def test_refusals(self):
-        """API-7: no request costs more than a tenth of a second."""
+        """No request costs more than a tenth of a second."""
         found = self.figures('refusals')
         self.assertGreater(len(found), 400)
         self.assertEqual([], [entry for entry in found
