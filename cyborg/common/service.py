@@ -10,7 +10,6 @@ from collections.abc import Callable
 import logging
 import os
 import signal
-import socket
 import sys
 import threading
 import time
@@ -20,6 +19,7 @@ from oslo_service import opts as service_opts
 from oslo_service import service
 import tenacity
 
+from cyborg.common import broker
 from cyborg.common import exception
 from cyborg.common import rpc
 from cyborg.conf import CONF
@@ -28,8 +28,8 @@ LOG = logging.getLogger(__name__)
 
 # Longest pause between two looks at something that does not answer (seconds).
 MAX_PAUSE = 30
-
-_PORTS = {'rabbit': 5672, 'amqp': 5672, 'kombu': 5672}
+#: Seconds that work in hand has to end while the broker is away.
+BROKER_PATIENCE = 3
 
 
 class StopRequested(exception.CyborgException):
@@ -85,32 +85,30 @@ def wait_for(what: str, check: Callable,
     return result
 
 
-def wait_for_broker(stopping: threading.Event | None = None) -> None:
-    """Wait until one host of the transport URL accepts a connection.
+def wait_for_broker(topic: str,
+                    stopping: threading.Event | None = None) -> None:
+    """Wait until one host of the transport URL can be worked with.
 
-    oslo.messaging would wait too, but nothing could interrupt it. Transports
-    without a network (``fake:``) are not waited for.
+    oslo.messaging would wait too, but nothing could interrupt it.
 
+    :param topic: of the service
     :raises StopRequested: ``stopping`` was set
     """
-    url = messaging.TransportURL.parse(rpc.get_transport().conf)
-    port = _PORTS.get(url.transport.split('+')[0])
-    hosts = [(host.hostname, host.port or port) for host in url.hosts
-             if host.hostname and (host.port or port)]
-    if not hosts:
-        return
+    conf = rpc.get_transport().conf
+    url = messaging.TransportURL.parse(conf)
+    wait_for('the message broker', lambda: broker.check(url, topic, conf),
+             broker.BrokerUnusable, stopping)
 
-    def check():
-        failures = []
-        for host in hosts:
-            try:
-                socket.create_connection(host, timeout=5).close()
-                return
-            except OSError as error:
-                failures.append('%s:%s: %s' % (*host, error))
-        raise ConnectionError('; '.join(failures))
 
-    wait_for('the message broker', check, ConnectionError, stopping)
+def broker_answers() -> bool:
+    """Whether the broker can be worked with just now."""
+    conf = rpc.get_transport().conf
+    try:
+        broker.check(messaging.TransportURL.parse(conf), rpc.CONTROL_EXCHANGE,
+                     conf)
+    except broker.BrokerUnusable:
+        return False
+    return True
 
 
 class RPCService(service.Service):
@@ -155,7 +153,7 @@ class RPCService(service.Service):
 
         :raises StopRequested: told to stop while waiting for something
         """
-        wait_for_broker(self.stopping)
+        wait_for_broker(self._target.topic, self.stopping)
         if self._prepare is not None:
             self._prepare()
         self._server = rpc.get_server(self._target, [self._endpoint],
@@ -264,9 +262,28 @@ def run(running: RPCService) -> int:
                                daemon=True)
     starter.start()
     running.stopping.wait()
-    starter.join()
-    running.stop()
+    stopper = threading.Thread(target=running.stop, name=running.name +
+                               '-stop', daemon=True)
+    if not (_ends(starter) and _ends(stopper, start=True)):
+        # The library tries to reach the broker before it looks whether it
+        # is to stop, and cannot be interrupted.
+        LOG.warning('%s ends without waiting for the message broker, which '
+                    'is away.', running.name)
+        logging.shutdown()
+        os._exit(1 if outcome else 0)
     rpc.cleanup()
     deadline.cancel()
     sys.stdout.flush()
     return 1 if outcome else 0
+
+
+def _ends(thread: threading.Thread, start: bool = False) -> bool:
+    """Wait for a thread; False when it waits for a broker that is away."""
+    if start:
+        thread.start()
+    thread.join(BROKER_PATIENCE)
+    while thread.is_alive():
+        if not broker_answers():
+            return False
+        thread.join(1)
+    return True

@@ -83,32 +83,41 @@ class WaitForBrokerTest(base.TestCase):
     def use(self, url):
         self.useFixture(rpc_fixture.RPCFixture(url))
 
+    def closed_port(self):
+        with socket.create_server(('127.0.0.1', 0)) as closed:
+            return closed.getsockname()[1]
+
     def test_transport_without_network(self):
         self.use('fake:/')
-        service.wait_for_broker()
-
-    def test_one_of_two_hosts_is_enough(self):
-        listener = socket.create_server(('127.0.0.1', 0))
-        self.addCleanup(listener.close)
-        closed = socket.create_server(('127.0.0.1', 0))
-        closed_port = closed.getsockname()[1]
-        closed.close()
-        self.use('rabbit://a:b@127.0.0.1:%d,a:b@127.0.0.1:%d/' % (
-            closed_port, listener.getsockname()[1]))
-        service.wait_for_broker()
+        service.wait_for_broker('cyborg-agent')
+        self.assertTrue(service.broker_answers())
 
     def test_says_which_host_does_not_answer(self):
-        closed = socket.create_server(('127.0.0.1', 0))
-        port = closed.getsockname()[1]
-        closed.close()
-        self.use('rabbit://a:b@127.0.0.1:%d/' % port)
+        port = self.closed_port()
+        self.use('rabbit://a:b@127.0.0.1:%d/x' % port)
+        self.assertFalse(service.broker_answers())
         stopping = threading.Event()
         threading.Timer(0.1, stopping.set).start()
         self.assertRaises(service.StopRequested, service.wait_for_broker,
-                          stopping)
-        self.assertLogged('WARNING', 'Waiting for the message broker: '
-                                     '127.0.0.1:%d' % port)
+                          'cyborg-agent', stopping)
+        self.assertLogged('WARNING', (
+            'Waiting for the message broker: [DEFAULT] transport_url = '
+            'rabbit://a:***@127.0.0.1:%(port)d/x of host compute-1: '
+            '127.0.0.1:%(port)d cannot be used: Connection refused. Start the '
+            'broker, or correct host and port in the URL.') % {'port': port})
         self.assertNotIn('a:b', self.logs.text)
+
+    def test_a_file_that_is_not_there(self):
+        self.use('rabbit://a:b@127.0.0.1:%d/?ssl=true' % self.closed_port())
+        self.conf.set(group='oslo_messaging_rabbit',
+                      ssl_ca_file='/nowhere/ca.pem')
+        stopping = threading.Event()
+        threading.Timer(0.1, stopping.set).start()
+        self.assertRaises(service.StopRequested, service.wait_for_broker,
+                          'cyborg-agent', stopping)
+        self.assertLogged('WARNING', 'A file of [oslo_messaging_rabbit] '
+                          "cannot be read: [Errno 2] No such file or "
+                          "directory: '/nowhere/ca.pem'.")
 
 
 class SlowEndpoint:
