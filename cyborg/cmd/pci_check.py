@@ -33,6 +33,8 @@ from cyborg.inventory import plan as planner
 from cyborg.objects import base as objects_base
 from cyborg.objects import host_inventory
 from cyborg.objects import inventory_values
+from cyborg.pci import classes
+from cyborg.pci import selection
 
 ACCEPTED, REJECTED, UNKNOWN = 0, 1, 2
 #: Seconds in which an answer that came in time arrives here.
@@ -156,6 +158,17 @@ def _devices() -> Iterator[Finding]:
     for address in found.unused_exclusions:
         yield Finding('warning', str(address),
                       'in [pci] exclude_list, and the host has no such device')
+    for rule in found.unused_rules:
+        yield Finding('warning', '[pci] device_spec', '%s matches no device '
+                      'of the host: %s' % (rule.label, rule.text))
+    if found.no_iommu:
+        yield Finding('warning', 'host %s' % config.host, survey.NO_IOMMU)
+    for verdict in found.having(selection.Outcome.BRIDGE):
+        yield Finding('warning', str(verdict.device.address),
+                      'selected by %s, and never offered: it is a bridge '
+                      '(class %04x), which VFIO takes for no guest' % (
+                          verdict.rule.label,
+                          classes.subclass(verdict.device.class_code)))
     for (_why, address), text in survey.withheld(config.host, found).items():
         yield Finding('warning', str(address), text)
     for verdict in found.offered:

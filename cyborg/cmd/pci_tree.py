@@ -15,6 +15,7 @@ MARKS = {
     selection.Outcome.NOT_SELECTED: ('-', '\033[2m'),
     selection.Outcome.EXCLUDED: ('x', '\033[33m'),
     selection.Outcome.CLASS_REFUSED: ('!', '\033[1;31m'),
+    selection.Outcome.BRIDGE: ('=', '\033[2m'),
     selection.Outcome.NOT_ADDRESSABLE: ('~', '\033[2m'),
     selection.Outcome.VFS_OFFERED: ('<', '\033[33m'),
     selection.Outcome.VFS_ALLOCATED: ('<', '\033[33m'),

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of vendors and devices from the host's own ``pci.ids``.
+"""Names of vendors, devices and classes from the host's own ``pci.ids``.
 
 The file is the one ``lspci`` reads (pci.ids(5)), so the names are those an
-operator sees there. A host without it has no names, in ``lspci`` as here.
+operator sees there. A host without it has no names of vendors and devices, in
+``lspci`` as here; the names of classes are then our own.
 """
 
 from collections.abc import Collection
 from collections.abc import Sequence
+import functools
 import gzip
 import os
+
+from cyborg.pci import classes
 
 #: Where distributions keep the list.
 PATHS = ('/usr/share/hwdata/pci.ids', '/usr/share/misc/pci.ids',
@@ -45,6 +49,37 @@ def describe(wanted: Collection[tuple[str, str]],
     return {pair: ' '.join(filter(None, (
         vendors.get(pair[0]), products.get(pair, UNNAMED))))
         for pair in wanted}
+
+
+def class_name(class_code: int, paths: Sequence[str] | None = None) -> str:
+    """What ``lspci`` calls a class.
+
+    :param class_code: 24 bits.
+    :param paths: as for :func:`describe`.
+    """
+    return classes.name(
+        class_code, _class_names(tuple(PATHS if paths is None else paths)))
+
+
+@functools.lru_cache(maxsize=4)
+def _class_names(paths: tuple[str, ...]) -> dict[str, str]:
+    """Base class (``0b``), or base and sub class (``0b40``) -> name.
+
+    Read once a process: every line of a preview asks for one of a few.
+    """
+    found: dict[str, str] = {}
+    base = None
+    for line in _lines(paths):
+        if not line.startswith('\t'):
+            kind, _blank, rest = line.partition(' ')
+            code, _gap, name = rest.partition('  ')
+            base = code.strip() if kind == 'C' else None
+            if base is not None:
+                found[base] = name.strip()
+        elif base is not None and not line.startswith('\t\t'):
+            code, _gap, name = line.strip().partition('  ')
+            found[base + code] = name.strip()
+    return found
 
 
 def _lines(paths: Sequence[str]):

@@ -29,6 +29,7 @@ class Outcome(enum.StrEnum):
     OFFERED = 'offered'
     NOT_SELECTED = 'not-selected'
     EXCLUDED = 'excluded'
+    BRIDGE = 'bridge'
     CLASS_REFUSED = 'class-refused'
     NOT_ADDRESSABLE = 'not-addressable'
     VFS_OFFERED = 'vfs-offered'
@@ -94,6 +95,8 @@ class Verdict(NamedTuple):
                 self.device.class_name)
         if self.outcome is Outcome.NOT_ADDRESSABLE:
             return 'PCI domain above ffff'
+        if self.outcome is Outcome.BRIDGE:
+            return 'PCI bridge: %s' % self.device.class_name
         if self.withheld is not None:
             return families.reason(self.withheld)
         return '%s: %s' % (self.rule.label, self.rule.text)
@@ -128,6 +131,24 @@ def unused_exclusions(devices: Sequence[sysfs.PciDevice],
     return sorted(set(exclude) - {device.address for device in devices})
 
 
+def unused_rules(verdicts: Sequence[Verdict],
+                 rules: Sequence[device_spec.Rule]
+                 ) -> list[device_spec.Rule]:
+    """Rules that match no device of the host."""
+    deciding = {id(verdict.rule) for verdict in verdicts}
+    return [rule for rule in rules if id(rule) not in deciding and not any(
+        rule.matches(verdict.device) for verdict in verdicts)]
+
+
+def has_no_iommu(verdicts: Sequence[Verdict]) -> bool:
+    """Whether devices are offered, and none of the host is in a group.
+
+    VFIO takes a device by its IOMMU group alone.
+    """
+    return (any(verdict.offered for verdict in verdicts)
+            and not any(verdict.device.iommu_group for verdict in verdicts))
+
+
 def _judge(device, rules, interfaces, exclude, allow_unsafe, held) -> Verdict:
     rule = _deciding(device, rules, interfaces, held)
     managed = rule.managed if rule is not None else None
@@ -137,6 +158,8 @@ def _judge(device, rules, interfaces, exclude, allow_unsafe, held) -> Verdict:
         return Verdict(device, Outcome.NOT_ADDRESSABLE, rule, managed)
     if rule is None:
         return Verdict(device, Outcome.NOT_SELECTED)
+    if classes.bridge(device.class_code):
+        return Verdict(device, Outcome.BRIDGE, rule, managed)
     refused = classes.excluded(device.class_code)
     stateful = classes.stateful(device.class_code)
     if refused and not allow_unsafe:
@@ -191,6 +214,8 @@ def _withhold(verdict, withheld):
 def _advise(verdicts, rules, uses):
     """The verdicts, those of offered devices with their advice."""
     neighbours = _all_neighbours(verdicts)
+    # Where no device has a group, the host is at fault, and told of once.
+    grouped = any(verdict.device.iommu_group for verdict in verdicts)
     for verdict in verdicts:
         if not verdict.offered:
             yield verdict
@@ -198,6 +223,7 @@ def _advise(verdicts, rules, uses):
         device = verdict.device
         advice = [*_managed_elsewhere(verdict, rules),
                   *_not_vfio(verdict),
+                  *(_NO_GROUP if grouped and not device.iommu_group else ()),
                   *neighbours.get(device.iommu_group, ()),
                   *_functions(device),
                   *[Advice(use, 'it %s' % use)
@@ -244,6 +270,10 @@ def _not_vfio(verdict):
         state = 'its driver %s does not provide VFIO' % verdict.device.driver
     return [Advice('vfio', 'managed=false leaves its binding as it is, but '
                    '%s: a guest cannot start with it' % state)]
+
+
+_NO_GROUP = (Advice('no iommu group', 'it is in no IOMMU group, unlike other '
+                    'devices of the host: no guest can start with it'),)
 
 
 def _functions(device):

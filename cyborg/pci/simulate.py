@@ -85,7 +85,7 @@ class SysfsTree:
         """
         captured = list(captured)
         for facts in captured:
-            values = {name: facts[name] for name in _FILES
+            values = {name: str(facts[name]) for name in _FILES
                       if facts.get(name) is not None}
             self._place(facts['address'],
                         facts['real_path'].removeprefix('/sys/'), values)

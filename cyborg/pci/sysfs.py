@@ -17,7 +17,7 @@ from typing import Any
 from typing import NamedTuple
 
 from cyborg.pci import address as pci_address
-from cyborg.pci import classes
+from cyborg.pci import ids
 from cyborg.pci import links
 from cyborg.pci import printable
 from cyborg.pci import uevent
@@ -108,7 +108,8 @@ class PciDevice(NamedTuple):
 
     @property
     def class_name(self) -> str:
-        return classes.name(self.class_code)
+        """As ``lspci`` prints it."""
+        return ids.class_name(self.class_code)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,7 +33,7 @@ def device(devices: Sequence[sysfs.PciDevice],
     for each in devices:
         if (not each.address.addressable or each.address in exclude
                 or classes.excluded(each.class_code)):
-            # What is true of a VF counts for its PF, whose rule selects it.
+            # A PF takes its VFs along when a guest has it.
             unfit |= {each.address, each.physfn}
     fit = [each for each in devices if each.address not in unfit
            and each.class_code >> 16 != _BRIDGES]

@@ -134,6 +134,19 @@ class PCIDriver(driver.GenericDriver):
             if first_time('unused', address):
                 LOG.info('[pci] exclude_list of host %s names %s, and the '
                          'host has no such device', CONF.host, address)
+        for rule in found.unused_rules:
+            if first_time('unused', rule.label):
+                LOG.info('%s of host %s matches no device of the host: %s',
+                         rule.label, CONF.host, rule.text)
+        if found.no_iommu and first_time('iommu', CONF.host):
+            LOG.warning('%s of host %s offers %d devices, but: %s',
+                        survey.DRIVER, CONF.host, len(found.offered),
+                        survey.NO_IOMMU)
+        for verdict in found.having(selection.Outcome.BRIDGE):
+            if first_time('bridge', verdict.device.address):
+                LOG.info('PCI device %s of host %s is not offered: it is a '
+                         'bridge, which VFIO takes for no guest',
+                         verdict.device.address, CONF.host)
         outcome = selection.Outcome.NOT_ADDRESSABLE
         for verdict in found.having(outcome):
             if first_time(outcome, verdict.device.address):

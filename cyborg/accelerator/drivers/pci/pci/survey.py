@@ -26,6 +26,10 @@ from cyborg.pci import usage
 
 #: The driver's entry point; operators know it by this name.
 DRIVER = 'pci_driver'
+#: What to do about a host of which no device is in an IOMMU group.
+NO_IOMMU = ('no PCI device of the host is in an IOMMU group, so no guest can '
+            'start with any of them: switch the IOMMU on in the firmware '
+            '(VT-d, AMD-Vi, SMMU) and in the kernel (such as intel_iommu=on)')
 _MANAGED_MODE_NEEDS = '1.1'
 
 
@@ -47,6 +51,11 @@ class Survey:
     verdicts: tuple[selection.Verdict, ...]
     faults: tuple[sysfs.Fault, ...]
     unused_exclusions: tuple[pci_address.PciAddress, ...]
+    unused_rules: tuple[device_spec.Rule, ...] = ()
+
+    @property
+    def no_iommu(self) -> bool:
+        return selection.has_no_iommu(self.verdicts)
 
     @property
     def offered(self) -> list[selection.Verdict]:
@@ -150,11 +159,13 @@ def survey(config: Configuration,
             host=config.host, path=error.path,
             reason=error.reason) from None
     uses = usage.host_uses(config.sysfs_path) if config.spec.rules else None
+    rules = config.spec.rules
+    verdicts = selection.select(host.devices, rules, config.exclude,
+                                config.allow_unsafe, uses, held)
     return Survey(
-        selection.select(host.devices, config.spec.rules, config.exclude,
-                         config.allow_unsafe, uses, held),
-        host.faults,
-        tuple(selection.unused_exclusions(host.devices, config.exclude)))
+        verdicts, host.faults,
+        tuple(selection.unused_exclusions(host.devices, config.exclude)),
+        tuple(selection.unused_rules(verdicts, rules)))
 
 
 def withheld(host: str, found: Survey) -> dict[tuple, str]:
