@@ -49,6 +49,8 @@ def discover(drivers: Sequence[loading.LoadedDriver],
         wants to know; None when that is not known.
     :raises DiscoveryFailed: a driver failed, or answered nonsense.
     :raises exception.ConfigInvalid: a driver refuses what is configured.
+    :raises exception.DriverAttachInfoInvalid: a PCI handle that a driver
+        reports has no clear meaning.
     """
     devices: list[Any] = []
     plain: list[values.DiscoveredDevice] = []
@@ -87,6 +89,11 @@ def _plain(name: str, found: Any) -> tuple[values.DiscoveredDevice, ...]:
         return inventory_values.discovered_devices(found)
     except exception.DriverDeviceInvalid as error:
         raise _failed(name, error.message) from error
+    except exception.DeviceAttachInfoInvalid as error:
+        raise exception.DriverAttachInfoInvalid(
+            driver=name, host=CONF.host, **{
+                key: error.kwargs[key]
+                for key in ('address', 'reason', 'text')}) from error
 
 
 def _question(driver) -> Callable[[], Any]:

@@ -17,6 +17,7 @@ import oslo_messaging as messaging
 from oslo_utils import timeutils
 
 from cyborg.agent import discovery
+from cyborg.agent import former_release
 from cyborg.agent import holdings
 from cyborg.agent import loading
 from cyborg.common import constants
@@ -49,7 +50,7 @@ class ConductorFailed(exception.CyborgException):
 
 #: What an operator has to resolve: stops a start, rejects a later report.
 CONFLICTS = (exception.ConfigInvalid, exception.ManagedModeConflict,
-             exception.AttachInfoInvalid)
+             exception.AttachInfoInvalid, exception.DriverAttachInfoInvalid)
 
 
 class ResourceTracker:
@@ -74,6 +75,7 @@ class ResourceTracker:
         :raises exception.ManagedModeConflict: an allocated handle would
             change its managed mode (REC-3). Nothing was changed.
         :raises exception.AttachInfoInvalid: a stored PCI handle is damaged.
+        :raises exception.DriverAttachInfoInvalid: a reported one is.
         :raises discovery.DiscoveryFailed: a driver failed; nothing was sent.
         :raises ConductorFailed: with an error that has no class of ours.
         :raises exception.AttachHandleChanged: a handle changed twice while
@@ -81,19 +83,15 @@ class ResourceTracker:
         """
         with self._lock, timeutils.StopWatch() as watch:
             found, inventory = self._look(context, hostname)
-            updated = 0
+            updated, devices = 0, list(found.devices)
             if inventory is not None:
                 updated = self._reconcile(context, hostname, found.plain,
                                           inventory)
-            elif self._first_time('capped'):
-                LOG.warning(
-                    '[upgrade_levels] conductor caps conductors at %s: host '
-                    '%s reports without reconciling managed modes, a changed '
-                    'one has no effect on known devices', getattr(
-                        self._conductor, 'version_cap', None), hostname)
+            else:
+                devices = former_release.devices(devices)
+                self._tell_cap(hostname)
             with _conductor_at_work():
-                self._conductor.report_data(
-                    context, hostname, list(found.devices))
+                self._conductor.report_data(context, hostname, devices)
             LOG.info('Host %(host)s reported %(count)d devices of %(drivers)s '
                      'in %(seconds).1f s, managed mode updated on %(updated)d '
                      'attach handles', {
@@ -102,6 +100,14 @@ class ResourceTracker:
                              loaded.name for loaded in self.drivers) or
                          'no driver',
                          'seconds': watch.elapsed(), 'updated': updated})
+
+    def _tell_cap(self, hostname: str) -> None:
+        if self._first_time('capped'):
+            LOG.warning(
+                '[upgrade_levels] conductor caps conductors at %s: host %s '
+                'reports as one of 2026.2, without reconciling managed '
+                'modes; a changed one has no effect on known devices',
+                getattr(self._conductor, 'version_cap', None), hostname)
 
     def probe(self, context, hostname: str, timeout: float) -> None:
         """Raise unless a conductor answers a read within ``timeout`` s."""

@@ -199,6 +199,6 @@ def why(error: Exception) -> str:
 
 
 def _too_old() -> str:
-    return ('the conductor does not know object indirection: upgrade the '
-            'conductors first, or set [upgrade_levels] conductor = 1.0 until '
-            'they are')
+    return ('the conductor is of an older release and does not know object '
+            'indirection: upgrade the conductors first, or set '
+            '[upgrade_levels] conductor = 1.0 until they are')

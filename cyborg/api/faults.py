@@ -57,6 +57,12 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
     if _is_a(error, oslo_messaging.MessagingTimeout):
         return Fault(503, _('No conductor or agent answered in time. Try '
                             'again later.'))
+    if _is_a(error, oslo_messaging.UnsupportedVersion):
+        return Fault(503, _('A conductor of an older release answered. The '
+                            'conductors have to be upgraded before the API '
+                            'services; until they are, [upgrade_levels] '
+                            'conductor of the API services has to name the '
+                            'older release.'))
     if _is_a(error, oslo_messaging.MessageDeliveryFailure):
         return Fault(503, _('The message bus cannot be reached. Try again '
                             'later.'))

@@ -201,6 +201,8 @@ def persisted(timeout: float) -> list[Finding]:
         devices = discovery.discover(drivers, holdings.of(stored)).plain
     except exception.ConfigInvalid as error:
         return _reasons('[agent] enabled_drivers', [error])
+    except exception.DriverAttachInfoInvalid as error:
+        return _reasons(error.kwargs['driver'], [error])
     except exception.CyborgException as error:
         return [Finding('unknown', '[agent] enabled_drivers',
                         exception.plain_text(error))]

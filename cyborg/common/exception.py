@@ -464,6 +464,12 @@ class DriverDeviceInvalid(Invalid):
     _msg_fmt = _('%(reason)s')
 
 
+class DeviceAttachInfoInvalid(Invalid):
+    _msg_fmt = _('The attach info of PCI device %(address)s is not usable: '
+                 '%(reason)s in %(text)s. Correct the driver that reports '
+                 'it.')
+
+
 class UnsafeDriverRefused(ConfigInvalid):
     _msg_fmt = _('The driver %(name)s of host %(host)s is deprecated and '
                  'does not clean devices between users, so it is refused. '
@@ -567,6 +573,13 @@ class AttachInfoInvalid(CyborgException):
     _msg_fmt = _('The stored attach info of attach handle %(uuid)s on host '
                  '%(host)s is not usable: %(key)s is %(value)s: %(reason)s. '
                  'Repair attach_handles.attach_info in the database.')
+
+
+class DriverAttachInfoInvalid(CyborgException):
+    _msg_fmt = _('Driver %(driver)s of host %(host)s gives PCI device '
+                 '%(address)s attach info that is not usable: %(reason)s in '
+                 '%(text)s. Nothing is reported. Correct the driver, or take '
+                 'it out of [agent] enabled_drivers.')
 
 
 class RemoteMethodRefused(Forbidden):

@@ -4,8 +4,13 @@
 ===== =====================================================================
 1.0   what the 2026.2 release knows
 1.1   object indirection: ``object_class_action_versions``,
-      ``object_action``, ``object_backport_versions``
+      ``object_action``, ``object_backport_versions``;
+      ``report_data`` whose attach info has settings, ``arq_create`` with
+      ``ExtARQ`` 1.3
 ===== =====================================================================
+
+What a conductor of 2026.2 would misunderstand goes out as 1.1, which it
+refuses; a cap below that makes the caller send what it knows.
 """
 
 import functools
@@ -19,6 +24,8 @@ from cyborg.common import constants
 from cyborg.common import rpc
 from cyborg.objects import base as objects_base
 
+#: The versions in which 2026.2 knows what is sent as 1.0.
+_OBJECTS_OF_2026_2 = {'ExtARQ': '1.2', 'ARQ': '1.1'}
 #: Release names usable as ``[upgrade_levels] conductor``.
 VERSION_ALIASES = {
     '2026.1': '1.0',
@@ -66,6 +73,12 @@ class ConductorAPI:
         return versionutils.is_compatible(
             self.INDIRECTION_VERSION, self.version_cap)
 
+    @property
+    def _newest(self) -> str:
+        """The version of a call whose text 2026.2 would misunderstand."""
+        return (self.INDIRECTION_VERSION
+                if self.supports_object_indirection() else '1.0')
+
     def _call(self, context, method: str, version: str = '1.0',
               timeout: float | None = None, **kwargs) -> Any:
         timeout = self.timeout if timeout is None else timeout
@@ -79,13 +92,16 @@ class ConductorAPI:
                     timeout: float | None = None) -> None:
         """Hand over all devices that the drivers of a host found.
 
+        Under a cap below 1.1 the caller has to leave out of their attach
+        info what 2026.2 does not know.
+
         :param driver_device_list: ``DriverDevice`` objects, all of them: what
             is not in the list counts as missing (MIS-7).
         :raises exception.PlacementResourceProviderNotFound: Placement does
             not know the host; nothing was changed.
         """
-        self._call(context, 'report_data', hostname=hostname, timeout=timeout,
-                   driver_device_list=driver_device_list)
+        self._call(context, 'report_data', self._newest, timeout,
+                   hostname=hostname, driver_device_list=driver_device_list)
 
     def device_profile_create(self, context, obj_devprof):
         """Store a ``DeviceProfile``; returns it as stored.
@@ -101,8 +117,12 @@ class ConductorAPI:
 
     def arq_create(self, context, obj_extarq, devprof_id: int):
         """Store an ``ExtARQ``; returns it as stored, in state Initial."""
-        return self._call(context, 'arq_create', obj_extarq=obj_extarq,
-                          devprof_id=devprof_id)
+        if not self.supports_object_indirection():
+            # A request that is not bound yet has nothing that is lost.
+            obj_extarq = objects_base.in_versions(
+                obj_extarq, _OBJECTS_OF_2026_2)
+        return self._call(context, 'arq_create', self._newest,
+                          obj_extarq=obj_extarq, devprof_id=devprof_id)
 
     def arq_apply_patch(self, context, patch_list: dict[str, list],
                         valid_fields: dict[str, dict]) -> None:

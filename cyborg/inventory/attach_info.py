@@ -55,6 +55,34 @@ def dump(info: dict[str, Any]) -> str:
     return json.dumps(info, sort_keys=True)
 
 
+def reported(text: str) -> str:
+    """A driver's text with what it does not know left out.
+
+    sysfs has -1 for a NUMA node that is unknown, and drivers pass it on.
+    """
+    try:
+        info = identity.parse(text)
+    except identity.InvalidInfo:
+        return text
+    node = info.get('numa_node')
+    if node != -1 or not isinstance(node, int):
+        return text
+    return dump({key: value for key, value in info.items()
+                 if key != 'numa_node'})
+
+
+def without_settings(text: str) -> str:
+    """The text as 2026.2 would have it; as it is where it holds no setting."""
+    try:
+        info = identity.parse(text)
+    except identity.InvalidInfo:
+        return text
+    if not info.keys() & set(identity.METADATA):
+        return text
+    return dump({key: value for key, value in info.items()
+                 if key not in identity.METADATA})
+
+
 def others(info: dict[str, Any]) -> dict[str, Any]:
     """What is neither address nor setting, ``physical_network`` for one."""
     return {key: value for key, value in info.items()

@@ -5,8 +5,11 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from typing import Any
 
+from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.inventory import assemble
+from cyborg.inventory import attach_info
+from cyborg.inventory import identity
 from cyborg.inventory import values
 
 #: What fits in the column, and what Placement takes as a total.
@@ -21,7 +24,8 @@ def persisted_host(inventory) -> values.PersistedHost:
 def discovered_devices(devices: Iterable) -> tuple[values.DiscoveredDevice,
                                                    ...]:
     """:param devices: ``DriverDevice`` objects of one host.
-    :raises exception.DriverDeviceInvalid: as :func:`discovered_device`.
+    :raises exception.DriverDeviceInvalid,
+        exception.DeviceAttachInfoInvalid: as :func:`discovered_device`.
     """
     return tuple(discovered_device(device) for device in devices)
 
@@ -31,6 +35,9 @@ def discovered_device(device) -> values.DiscoveredDevice:
         or agent left out take their defaults.
     :raises exception.DriverDeviceInvalid: it lacks a field that has none, or
         a number is not one that a row can hold.
+    :raises exception.DeviceAttachInfoInvalid: a PCI handle's information has
+        no clear meaning; to leave the device out would count it as missing,
+        and a default could change how a guest gets it.
     """
     where = _label(device)
     controlpath = _needed(device, 'controlpath_id', where)
@@ -65,10 +72,24 @@ def _deployable(deployable, where: str) -> values.DiscoveredDeployable:
             for each, place in _members(deployable, 'attribute_list',
                                         where)),
         handles=tuple(
-            values.DiscoveredHandle(_needed(each, 'attach_type', place),
-                                    _needed(each, 'attach_info', place))
+            _handle(_needed(each, 'attach_type', place),
+                    _needed(each, 'attach_info', place))
             for each, place in _members(deployable, 'attach_handle_list',
                                         where)))
+
+
+def _handle(attach_type: str, text: str) -> values.DiscoveredHandle:
+    text = attach_info.reported(text)
+    handle = values.DiscoveredHandle(attach_type, text)
+    if attach_type == constants.AH_TYPE_PCI:
+        try:
+            handle.key  # noqa: B018 - raises when it has no address
+            attach_info.settings(text)
+        except identity.InvalidInfo as error:
+            raise exception.DeviceAttachInfoInvalid(
+                address=identity.describe(attach_type, text),
+                reason=error.reason, text=text) from error
+    return handle
 
 
 def _members(obj, name: str, where: str) -> Iterator[tuple[Any, str]]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import json
 
 from cyborg.common import constants
+from cyborg.conductor import rpcapi
 from cyborg.conf import CONF
 from cyborg.inventory import relatives
 from cyborg.objects.driver_objects import driver_attach_handle
@@ -16,6 +17,17 @@ from cyborg.objects.driver_objects import driver_controlpath_id
 from cyborg.objects.driver_objects import driver_deployable
 from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import sysfs
+
+
+def for_former_release() -> bool:
+    """Whether reports have to be 2026.2's to the letter (ID-7).
+
+    The cap of ``[upgrade_levels] conductor`` says so. Settings of attach info
+    are the agent's business; this is for whatever else has changed.
+
+    :raises cyborg.common.exception.UpgradeLevelInvalid: the cap is unusable.
+    """
+    return not rpcapi.ConductorAPI().supports_object_indirection()
 
 
 def attach_info(device: sysfs.PciDevice, managed: bool | None = None,

@@ -34,7 +34,10 @@ class GenericDriver(abc.ABC):
         """
 
     def cleanup(self, device) -> None:  # noqa: B027 (optional)
-        """Erase what a user left on a device that is not allocated."""
+        """Kept for drivers of earlier releases: nothing calls it.
+
+        No device is cleaned between two users because a driver has it.
+        """
 
     @abc.abstractmethod
     def discover(self) -> list:

@@ -74,14 +74,15 @@ class GuideTest(base.TestCase):
                       self.text())
 
     def test_types_are_not_converted(self):
-        """The device is left out, and the reason names key and value."""
+        """A handle that is no PCI handle is left out, with the reason."""
         for key, value in (('managed', 'true'), ('stateful', 1),
-                           ('numa_node', -1), ('numa_node', '0')):
+                           ('numa_node', -2), ('numa_node', '0')):
             text = attach_info.dump({**ADDRESS, key: value})
             device = values.DiscoveredDevice(
                 'PCI', attach_info.dump(ADDRESS), 'PCI', 'acde', '0001',
                 deployables=(values.DiscoveredDeployable(
-                    'n', 1, handles=(values.DiscoveredHandle('PCI', text),)),))
+                    'n', 1, handles=(values.DiscoveredHandle(
+                        'MDEV', text),)),))
             plan = planner.plan([device], values.PersistedHost('compute-1'))
             self.assertEqual((), plan.new_devices)
             fault, = plan.faults

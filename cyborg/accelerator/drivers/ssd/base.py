@@ -79,8 +79,9 @@ class SSDDriver(driver.GenericDriver):
         for device in devices:
             self._announcer.unsafe_device(
                 LOG, self.NAME, str(device.address))
-        return [_report(device, names[device.vendor_id, device.product_id])
-                for device in devices]
+        former = records.for_former_release()
+        return [_report(device, names[device.vendor_id, device.product_id],
+                        former) for device in devices]
 
     def _wants(self, device: sysfs.PciDevice) -> bool:
         if not _is_nvme(device) or self.VENDOR not in (
@@ -107,10 +108,10 @@ def _is_nvme(device: sysfs.PciDevice) -> bool:
     return classes.subclass(device.class_code) == classes.NVM_CONTROLLER
 
 
-def _report(device: sysfs.PciDevice, name: str):
+def _report(device: sysfs.PciDevice, name: str, former: bool):
     word = VENDOR_MAPS.get(device.vendor_id, '').upper()
     traits = ['CUSTOM_SSD_PRODUCT_ID_%s' % device.product_id.upper()]
-    if word:
+    if word or former:
         # 2026.2 wrote the bare prefix for unknown vendors.
         traits.insert(0, 'CUSTOM_SSD_%s' % word)
     return records.pci_function(

@@ -10,11 +10,13 @@ import threading
 import fixtures
 import oslo_messaging as messaging
 
+from cyborg.accelerator.common import records
 from cyborg.accelerator.drivers.pci.pci import driver as pci_driver
 from cyborg.agent import resource_tracker
 from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.common import exception
 from cyborg.conductor import rpcapi
+from cyborg.inventory import attach_info
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
 
@@ -241,6 +243,24 @@ class TestReport(TestBase):
             if 'without reconciling' in message]))
         self.assertNotIn('object_action', self.conductor.calls)
 
+    def test_capped_agent_sends_the_text_of_2026_2(self):
+        """ID-7: whatever driver it is of; the driver's objects stay."""
+        self.cloud.stop_agent()
+        self.cloud.plug(THREE, numa_node=1)
+        self.cloud.configure('upgrade_levels', conductor='2026.2')
+        with self.attach_info(
+                managed=False, stateful=True, vendor_word='x'):
+            self.cloud.start_agent()
+            driver = self.cloud.agent.tracker.drivers[0].driver
+            self.assertIn('"stateful": true', driver.discover()[
+                0].deployable_list[0].attach_handle_list[0].attach_info)
+        self.assertEqual(
+            '{"bus": "25", "device": "00", "domain": "0000", "function": '
+            '"3", "vendor_word": "x"}',
+            self.cloud.handles()[THREE].attach_info)
+        self.assertEqual({'GPU'}, {
+            device.type for device in self.cloud.stored().devices})
+
     def test_same_trouble_is_warned_of_once(self):
         self.cloud.placement.fail('', status=503, times=None)
         for _ in range(3):
@@ -300,6 +320,51 @@ class TestReport(TestBase):
         self.assertTrue(self.cloud.said('ERROR', 'is rejected',
                                         'is not usable'))
         self.assertNotIn(THREE, self.cloud.handles())
+
+    def test_a_driver_with_unusable_attach_info_rejects_the_report(self):
+        """REC-8: nothing counts as missing, and what comes is not offered."""
+        self.cloud.plug(THREE)
+        before = self.cloud.stored()
+        with self.attach_info(managed=0):
+            self.cloud.report()
+        self.assertTrue(self.cloud.said(
+            'ERROR', 'The report of host compute-1 is rejected',
+            'Driver pci_driver', '"managed" is 0'))
+        self.assertEqual(before, self.cloud.stored())
+        self.cloud.report()
+        self.assertIn(THREE, self.cloud.handles())
+
+    def test_a_driver_with_unusable_attach_info_prevents_a_start(self):
+        """REC-7: what is to be stored, as what is stored."""
+        before = self.cloud.stored()
+        with self.attach_info(managed='yes'):
+            error = str(self.assertRaises(services.StartRefused,
+                                          self.cloud.restart_agent))
+        self.assertIn(
+            'Driver pci_driver of host compute-1 gives PCI device %s attach '
+            'info that is not usable: "managed" is "yes" and must be true or '
+            'false' % ONE, error)
+        self.assertIn('Correct the driver, or take it out of [agent] '
+                      'enabled_drivers', error)
+        self.assertEqual(before, self.cloud.stored())
+
+    def test_a_driver_that_does_not_know_the_node(self):
+        """DSC-7: -1 is what sysfs has for unknown."""
+        self.cloud.plug(THREE)
+        with self.attach_info(numa_node=-1):
+            self.cloud.report()
+        self.assertNotIn('numa_node',
+                         self.cloud.handles()[THREE].attach_info)
+
+    def attach_info(self, **settings):
+        """Let the driver put these into all it reports anew."""
+        real = records.attach_info
+
+        def spoiled(*args):
+            return attach_info.dump({**json.loads(real(*args)), **settings})
+
+        return fixtures.MonkeyPatch(
+            'cyborg.accelerator.common.records.attach_info', spoiled)
 
     def test_damaged_row_of_another_type_is_no_reason(self):
         with self.cloud.db.engine.begin() as connection:

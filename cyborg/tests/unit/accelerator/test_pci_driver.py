@@ -43,6 +43,9 @@ class DriverTestCase(base.TestCase):
         return found
 
     def add(self, where='0000:3b:00.0', code=0x030200, **facts):
+        """Each in an IOMMU group of its own, if not told otherwise."""
+        facts.setdefault('iommu_group', int(where.translate(
+            str.maketrans('', '', ':.')), 16))
         self.tree.add(where, 0x10de, 0x1eb8, code, **facts)
 
     def warnings(self):
@@ -348,6 +351,41 @@ class DiscoverTest(DriverTestCase):
         warned, = [text for text in self.warnings()
                    if 'physical function' in text]
         self.assertIn('with 1 virtual functions enabled', warned)
+
+    def test_a_host_without_iommu_is_told_of_once(self):
+        """DSC-11, f06"""
+        for where in ('0000:3b:00.0', '0000:3c:00.0'):
+            self.add(where, iommu_group=None)
+        self.configure('{"vendor_id": "8086"}')
+        self.start().discover()
+        self.assertEqual([], self.warnings())  # nothing is offered
+        self.configure('{}')
+        started = self.start()
+        for _report in range(2):
+            self.assertEqual(2, len(started.discover()))
+        self.assertEqual(
+            ['pci_driver of host compute-1 offers 2 devices, but: no PCI '
+             'device of the host is in an IOMMU group, so no guest can start '
+             'with any of them: switch the IOMMU on in the firmware (VT-d, '
+             'AMD-Vi, SMMU) and in the kernel (such as intel_iommu=on)'],
+            self.warnings())
+
+    def test_bridges_and_idle_rules_are_told_of_once(self):
+        """DSC-11, f05, f12: neither is a trouble of itself."""
+        self.add('0000:3b:00.0', code=0x060400)
+        self.add('0000:3c:00.0')
+        self.configure('{"vendor_id": "10de"}', '{"devname": "eth9"}')
+        started = self.start()
+        for _report in range(2):
+            self.assertEqual(['0000:3c:00.0'],
+                             list(handles(started.discover())))
+        self.assertEqual([], self.warnings())
+        self.assertEqual(
+            ['device_spec entry 2 of host compute-1 matches no device of the '
+             'host: {"devname": "eth9"}',
+             'PCI device 0000:3b:00.0 of host compute-1 is not offered: it is '
+             'a bridge, which VFIO takes for no guest'],
+            self.logs.messages('INFO'))
 
     def test_devices_come_and_go(self):
         """B14, B22, B30"""

@@ -56,6 +56,50 @@ class TestDiscovered(base.TestCase):
                 deployables=(values.DiscoveredDeployable('n', 1),)),
             inventory_values.discovered_device(device))
 
+    def handle(self, kind='PCI', **settings):
+        text = json.dumps({'domain': '0000', 'bus': '3b', 'device': '00',
+                           'function': '0', **settings}, sort_keys=True)
+        device = objects.DriverDevice(
+            type='PCI', vendor='v', model='m',
+            controlpath_id=objects.DriverControlPathID(
+                cpid_type='PCI', cpid_info='{}'),
+            deployable_list=[objects.DriverDeployable(
+                name='n', num_accelerators=1, attach_handle_list=[
+                    objects.DriverAttachHandle(
+                        attach_type=kind, attach_info=text)])])
+        return inventory_values.discovered_device(device).deployables[
+            0].handles[0]
+
+    def test_attach_info_without_a_clear_meaning(self):
+        """REC-7, REC-8: a fault of the driver, which a report tells."""
+        for name, value, reason in (
+                ('managed', 'true', '"managed" is "true" and must be true or '
+                 'false'),
+                ('managed', 1, '"managed" is 1 and must be true or false'),
+                ('stateful', None, '"stateful" is null and must be true or '
+                 'false'),
+                ('numa_node', '0', '"numa_node" is "0" and must be an '
+                 'integer from 0 or null'),
+                ('numa_node', -2, '"numa_node" is -2 and must be an integer '
+                 'from 0 or null'),
+                ('numa_node', -1.0, '"numa_node" is -1.0 and must be an '
+                 'integer from 0 or null'),
+                ('bus', 59, 'no text under "bus"')):
+            error = self.assertRaises(exception.DeviceAttachInfoInvalid,
+                                      self.handle, **{name: value})
+            self.assertIn('is not usable: %s in {' % reason, error.message)
+            self.assertIn('Correct the driver', error.message)
+        # Of other types only the plan says what is of no use.
+        self.handle('MDEV', managed='true')
+
+    def test_a_node_that_sysfs_does_not_know(self):
+        """DSC-7"""
+        plain = self.handle().attach_info
+        for kind in ('PCI', 'MDEV', 'TEST_PCI'):
+            self.assertEqual(plain, self.handle(
+                kind, numa_node=-1).attach_info)
+        self.assertIn('"numa_node": 0', self.handle(numa_node=0).attach_info)
+
     def test_what_an_earlier_agent_sends_incomplete(self):
         """The conductor names it; NotImplementedError says nothing."""
         device = objects.DriverDevice(type='SSD', vendor='v', model='m')

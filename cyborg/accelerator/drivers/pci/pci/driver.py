@@ -69,7 +69,8 @@ class PCIDriver(driver.GenericDriver):
         :raises cyborg.accelerator.exceptions.HostDevicesUnreadable: sysfs
             doesn't list the devices.
         """
-        return [_report(verdict) for verdict in self._offered()]
+        kind = _kind()
+        return [_report(verdict, kind) for verdict in self._offered()]
 
     def rediscover(self) -> list:
         """As :meth:`discover`, but what is as it was is the same object.
@@ -78,13 +79,13 @@ class PCIDriver(driver.GenericDriver):
         one report to the next hardly any device changes. For callers that
         change nothing of what they get.
         """
-        offered = self._offered()
+        offered, kind = self._offered(), _kind()
         last, self._last = self._last, {}
         for verdict in offered:
             address = verdict.device.address
             reported = last.get(address)
             if reported is None or reported.verdict != verdict:
-                reported = _Reported(verdict, _report(verdict))
+                reported = _Reported(verdict, _report(verdict, kind))
             self._last[address] = reported
         return [reported.device for reported in self._last.values()]
 
@@ -179,7 +180,13 @@ class PCIDriver(driver.GenericDriver):
                 LOG.warning('%s', text)
 
 
-def _report(verdict: selection.Verdict):
+def _kind() -> str:
+    # 2026.2 called all of them GPU.
+    return (constants.DEVICE_GPU if records.for_former_release()
+            else constants.DEVICE_PCI)
+
+
+def _report(verdict: selection.Verdict, kind: str):
     device = verdict.device
     word = _VENDORS.get(device.vendor_id)
     traits = [constants.OWNER_CYBORG]
@@ -187,7 +194,7 @@ def _report(verdict: selection.Verdict):
         traits.append('CUSTOM_PCI_%s' % word.upper())
     traits.append('CUSTOM_PCI_PRODUCT_ID_%s' % device.product_id.upper())
     return records.pci_function(
-        device, kind=constants.DEVICE_PCI, model=device.product_id,
+        device, kind=kind, model=device.product_id,
         board={'product_id': device.product_id, 'controller': None},
         vendor_board='miss_vb_info', resource_class=constants.PCI,
         traits=traits, driver_name=(word or device.vendor_id).upper(),
