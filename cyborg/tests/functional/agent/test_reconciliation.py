@@ -331,7 +331,7 @@ class TestReport(TestBase):
             'ERROR', 'The report of host compute-1 is rejected',
             'Driver pci_driver', '"managed" is 0'))
         self.assertEqual(before, self.cloud.stored())
-        self.cloud.report()
+        self.cloud.restart_agent()
         self.assertIn(THREE, self.cloud.handles())
 
     def test_a_driver_with_unusable_attach_info_prevents_a_start(self):
