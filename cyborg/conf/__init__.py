@@ -5,10 +5,12 @@ from oslo_config import cfg
 
 from cyborg.conf import agent
 from cyborg.conf import api
+from cyborg.conf import cleaner
 from cyborg.conf import database
 from cyborg.conf import default
 from cyborg.conf import glance
 from cyborg.conf import nova
+from cyborg.conf import nvme
 from cyborg.conf import pci
 from cyborg.conf import placement
 from cyborg.conf import service_user
@@ -17,8 +19,8 @@ from cyborg.conf import workarounds
 
 CONF = cfg.CONF
 
-MODULES = (default, agent, api, database, glance, nova, pci, placement,
-           service_user, upgrade_levels, workarounds)
+MODULES = (default, agent, api, cleaner, database, glance, nova, nvme, pci,
+           placement, service_user, upgrade_levels, workarounds)
 
 for _module in MODULES:
     _module.register_opts(CONF)

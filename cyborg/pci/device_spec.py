@@ -11,6 +11,8 @@ import dataclasses
 import difflib
 import json
 
+from jsonschema import protocols
+
 from cyborg.pci import patterns
 from cyborg.pci import printable
 from cyborg.pci import schema
@@ -118,9 +120,12 @@ class DeviceSpec:
         return any(rule.managed is not None for rule in self.rules)
 
 
-def load(entries: Sequence[str]) -> DeviceSpec:
+def load(entries: Sequence[str],
+         validator: protocols.Validator = schema.VALIDATOR) -> DeviceSpec:
     """Read all entries.
 
+    :param validator: another one for rules with further keys, see
+        :func:`schema.extended`; their values stand in ``Rule.text``.
     :raises InvalidDeviceSpec: one or more entries are wrong.
     """
     rules, notes, faults = [], [], []
@@ -128,7 +133,7 @@ def load(entries: Sequence[str]) -> DeviceSpec:
         text = printable.one_line(entry)
         try:
             document, repeated = _decode(entry)
-            found = _faults(number, text, document)
+            found = _faults(number, text, document, validator)
         except (json.JSONDecodeError, _NoJson, RecursionError) as error:
             faults.append(Fault(number, text, '$', _not_json(error)))
             continue
@@ -184,9 +189,9 @@ def _not_json(error: Exception) -> str:
     return 'not JSON: %s' % error
 
 
-def _faults(number: int, text: str, document) -> list[Fault]:
+def _faults(number: int, text: str, document, validator) -> list[Fault]:
     found = []
-    errors = sorted(schema.VALIDATOR.iter_errors(document),
+    errors = sorted(validator.iter_errors(document),
                     key=lambda error: [(isinstance(part, str), part)
                                        for part in error.absolute_path])
     for error in errors:

@@ -5,6 +5,7 @@ The one place that says which keys a rule may have. The table of keys in the
 administrator guide is made from it: ``python -m cyborg.pci.schema``.
 """
 
+from collections.abc import Mapping
 import json
 import sys
 
@@ -114,6 +115,17 @@ def _formats() -> jsonschema.FormatChecker:
 
 
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA, format_checker=_formats())
+
+
+def extended(keys: Mapping[str, Mapping]) -> jsonschema.Draft202012Validator:
+    """A validator of rules that may have further keys.
+
+    :param keys: subschema by key.
+    """
+    rule = {**RULE, 'properties': {**RULE['properties'], **keys}}
+    return jsonschema.Draft202012Validator(
+        {**SCHEMA, '$defs': {**SCHEMA['$defs'], 'rule': rule}},
+        format_checker=_formats())
 
 
 def key_table() -> str:

@@ -123,20 +123,20 @@ class PlacementClient:
         """
         answer = self._call(context, 'GET', _NESTED, '/resource_providers?' +
                             parse.urlencode({'name': name}))
-        return _parsed(answer, _providers)
+        return parsed(answer, _providers)
 
     def get_provider(self, context, uuid: str) -> Provider | None:
         answer = self._call(context, 'GET', _NESTED,
                             '/resource_providers/%s' % uuid, ok=(404,))
         if answer.status_code == 404:
             return None
-        return _parsed(answer, _provider)
+        return parsed(answer, _provider)
 
     def get_tree(self, context, uuid: str) -> list[Provider]:
         """All providers of the tree in which a provider is; [] if none."""
         answer = self._call(context, 'GET', _NESTED,
                             '/resource_providers?in_tree=%s' % uuid)
-        return _parsed(answer, _providers)
+        return parsed(answer, _providers)
 
     def create_provider(self, context, uuid: str, name: str,
                         parent: str) -> Provider:
@@ -146,7 +146,7 @@ class PlacementClient:
                             '/resource_providers', body, ok=(409,))
         if answer.status_code == 409:
             raise exception.PlacementAPIConflict(reason=_detail(answer))
-        return _parsed(answer, _provider)
+        return parsed(answer, _provider)
 
     def delete_provider(self, context, uuid: str) -> bool:
         """:returns: False when there was none
@@ -165,7 +165,7 @@ class PlacementClient:
         """:raises PlacementResourceProviderNotFound:"""
         answer = self._of_provider(context, 'GET', uuid, 'inventories',
                                    _RESERVED_UP_TO_TOTAL)
-        return _parsed(answer, _inventories)
+        return parsed(answer, _inventories)
 
     def put_inventories(self, context, uuid: str, generation: int,
                         inventories: Mapping[str, Inventory]) -> int:
@@ -185,8 +185,8 @@ class PlacementClient:
             if _code(answer) == _INVENTORY_IN_USE:
                 raise exception.InventoryInUse(
                     resource_classes=_detail(answer), resource_provider=uuid)
-            raise _conflict(uuid, generation, answer)
-        return _parsed(answer, _generation)
+            raise conflict(uuid, generation, answer)
+        return parsed(answer, _generation)
 
     def get_usages(self, context, uuid: str) -> dict[str, int]:
         """Resource class -> units that are allocated.
@@ -194,14 +194,14 @@ class PlacementClient:
         :raises PlacementResourceProviderNotFound:
         """
         answer = self._of_provider(context, 'GET', uuid, 'usages', _NESTED)
-        return _parsed(answer, lambda body: dict(body['usages']))
+        return parsed(answer, lambda body: dict(body['usages']))
 
     # Traits and resource classes
 
     def get_traits(self, context, uuid: str) -> Traits:
         """:raises PlacementResourceProviderNotFound:"""
         answer = self._of_provider(context, 'GET', uuid, 'traits', _NESTED)
-        return _parsed(answer, lambda body: Traits(
+        return parsed(answer, lambda body: Traits(
             _generation(body), frozenset(body['traits'])))
 
     def put_traits(self, context, uuid: str, generation: int,
@@ -217,8 +217,8 @@ class PlacementClient:
         answer = self._of_provider(context, 'PUT', uuid, 'traits',
                                    _ERROR_CODES, body)
         if answer.status_code == 409:
-            raise _conflict(uuid, generation, answer)
-        return _parsed(answer, _generation)
+            raise conflict(uuid, generation, answer)
+        return parsed(answer, _generation)
 
     def existing_traits(self, context, names: Iterable[str]) -> set[str]:
         """Those of the names which Placement knows as traits."""
@@ -227,7 +227,7 @@ class PlacementClient:
             part = ','.join(wanted[start:start + _NAMES_PER_QUERY])
             answer = self._call(context, 'GET', _NESTED,
                                 '/traits?name=in:%s' % part)
-            found |= _parsed(answer, lambda body: set(body['traits']))
+            found |= parsed(answer, lambda body: set(body['traits']))
         return found
 
     def ensure_trait(self, context, name: str) -> None:
@@ -295,7 +295,7 @@ class PlacementClient:
         return answer
 
 
-def _parsed(answer, parse_body):
+def parsed(answer, parse_body):
     """What ``parse_body`` makes of the JSON body.
 
     :raises PlacementServerError: something else than Placement answered,
@@ -353,6 +353,6 @@ def _detail(answer) -> str:
     return ' '.join(text.split()).rstrip('.')
 
 
-def _conflict(uuid, generation, answer):
+def conflict(uuid, generation, answer):
     return exception.ResourceProviderUpdateConflict(
         uuid=uuid, generation=generation, error=_detail(answer))

@@ -13,6 +13,7 @@ from oslo_config import types
 
 from cyborg.agent import loading
 from cyborg.agent import rpcapi as agent_rpcapi
+from cyborg.cleaner import selection
 from cyborg.common import exception
 from cyborg.common import rpc
 from cyborg.conductor import rpcapi as conductor_rpcapi
@@ -221,6 +222,7 @@ def of_uri(value):
 # How this service, beyond the type of the option, checks a value.
 CHECKS = {
     ('agent', 'enabled_drivers'): of_driver_names,
+    ('cleaner', 'device_spec'): lambda value: selection.rules('h', [value]),
     ('pci', 'device_spec'): lambda value: device_spec.load([value]),
     ('pci', 'exclude_list'): lambda value: exclusions.load(value.split(',')),
     ('upgrade_levels', 'conductor'): of_conductor_cap,

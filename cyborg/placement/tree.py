@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one host's provider tree holds, in few calls: Nova's providers too.
+
+Beside :mod:`cyborg.placement.client`, for who watches providers that another
+service owns.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+import dataclasses
+from urllib import parse
+
+from cyborg.placement import client
+
+_AGGREGATES_WITH_GENERATION = '1.19'
+#: Candidates of one tree, and in their answer all of its providers.
+_IN_TREE = '1.31'
+#: What each compute node has, and of which nearly always a unit is left.
+_PROBE = 'MEMORY_MB:1'
+
+
+@dataclasses.dataclass(frozen=True)
+class Aggregates:
+    generation: int
+    uuids: frozenset[str]
+
+
+class TreeClient(client.PlacementClient):
+    """As the parent, with what a watcher needs; errors as there."""
+
+    def get_tree_usages(self, context, root: str
+                        ) -> dict[str, dict[str, int]]:
+        """Provider -> resource class -> allocated units, in one call.
+
+        :returns: nothing when the compute node has no memory left at all:
+            Placement tells only of trees that could take something.
+        """
+        answer = self._call(
+            context, 'GET', _IN_TREE, '/allocation_candidates?' +
+            parse.urlencode({'resources': _PROBE, 'in_tree': root,
+                             'limit': 1}))
+        return client.parsed(answer, lambda body: {
+            uuid: {name: record['used']
+                   for name, record in summary['resources'].items()}
+            for uuid, summary in body['provider_summaries'].items()})
+
+    def get_aggregates(self, context, uuid: str) -> Aggregates:
+        """:raises PlacementResourceProviderNotFound:"""
+        answer = self._of_provider(context, 'GET', uuid, 'aggregates',
+                                   _AGGREGATES_WITH_GENERATION)
+        return client.parsed(answer, _aggregates)
+
+    def put_aggregates(self, context, uuid: str, generation: int,
+                       uuids: Iterable[str]) -> int:
+        """:returns: the provider's new generation
+
+        :raises ResourceProviderUpdateConflict: the generation is outdated
+        :raises PlacementResourceProviderNotFound:
+        """
+        body = {'resource_provider_generation': generation,
+                'aggregates': sorted(uuids)}
+        answer = self._of_provider(context, 'PUT', uuid, 'aggregates',
+                                   _AGGREGATES_WITH_GENERATION, body)
+        if answer.status_code == 409:
+            raise client.conflict(uuid, generation, answer)
+        return client.parsed(answer, lambda body: body[
+            'resource_provider_generation'])
+
+    def get_consumers(self, context, uuid: str) -> tuple[str, ...]:
+        """Who has allocations from a provider."""
+        answer = self._of_provider(context, 'GET', uuid, 'allocations',
+                                   _AGGREGATES_WITH_GENERATION)
+        return client.parsed(answer, lambda body: tuple(
+            sorted(body['allocations'])))
+
+    def get_allocations(self, context, consumer: str
+                        ) -> Mapping[str, Mapping[str, int]]:
+        """Provider -> resource class -> units, of one consumer."""
+        answer = self._call(context, 'GET', _AGGREGATES_WITH_GENERATION,
+                            '/allocations/%s' % consumer)
+        return client.parsed(answer, lambda body: {
+            uuid: dict(record['resources'])
+            for uuid, record in body['allocations'].items()})
+
+
+def _aggregates(body) -> Aggregates:
+    return Aggregates(body['resource_provider_generation'],
+                      frozenset(body['aggregates']))
