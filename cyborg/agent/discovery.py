@@ -42,11 +42,13 @@ class Discovered:
 
 
 def discover(drivers: Sequence[loading.LoadedDriver],
-             held: pci_held.Holdings | None = None) -> Discovered:
+             held: pci_held.Holdings | None = None,
+             stored: values.PersistedHost | None = None) -> Discovered:
     """Ask all drivers.
 
     :param held: what is allocated of this host, told to each driver that
         wants to know; None when that is not known.
+    :param stored: likewise everything that the database has of it.
     :raises DiscoveryFailed: a driver failed, or answered nonsense.
     :raises exception.ConfigInvalid: a driver refuses what is configured.
     :raises exception.DriverAttachInfoInvalid: a PCI handle that a driver
@@ -55,18 +57,21 @@ def discover(drivers: Sequence[loading.LoadedDriver],
     devices: list[Any] = []
     plain: list[values.DiscoveredDevice] = []
     for loaded in drivers:
-        found = _discover(loaded, held)
+        found = _discover(loaded, held, stored)
         plain += _plain(loaded.name, found)
         devices += found
         LOG.debug('Driver %s found %d devices', loaded.name, len(found))
     return Discovered(tuple(devices), tuple(plain))
 
 
-def _discover(loaded: loading.LoadedDriver, held) -> Any:
+def _discover(loaded: loading.LoadedDriver, held, stored) -> Any:
     try:
         hold = getattr(loaded.driver, 'hold', None)
         if held is not None and hold is not None:
             hold(held)
+        recall = getattr(loaded.driver, 'recall', None)
+        if stored is not None and recall is not None:
+            recall(stored)
         return _question(loaded.driver)()
     except exception.ConfigInvalid:
         raise

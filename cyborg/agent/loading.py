@@ -89,7 +89,8 @@ def _missing(names) -> None:
         {found.name for found in metadata.entry_points(group=NAMESPACE)}))
     if name in constants.DROPPED_DRIVERS:
         raise exception.DriverNotShipped(
-            name=name, host=CONF.host, installed=installed)
+            name=name, host=CONF.host, installed=installed,
+            instead=constants.DROPPED_DRIVERS[name])
     raise exception.InvalidDriver(
         name=name, host=CONF.host, installed=installed)
 

@@ -11,10 +11,14 @@ import os
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
+from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.conf import CONF
+from cyborg.inventory import identity
+from cyborg.inventory import values
 from cyborg.pci import address as pci_address
 from cyborg.pci import links
+from cyborg.pci import mdev
 from cyborg.privsep import mdev as privileged
 
 LOG = logging.getLogger(__name__)
@@ -29,19 +33,22 @@ def create(pci_addr: str, asked_type: str, ah_uuid: str) -> None:
     :raises exception.MdevFailed: the kernel refuses.
     """
     address, uuid = _address(pci_addr), _uuid(ah_uuid)
-    if os.path.exists(_device(uuid)):
+    if mdev.exists(CONF.pci.sysfs_path, uuid):
         LOG.info('Mediated device %s exists already', uuid)
         return
-    types = os.path.join(CONF.pci.sysfs_path, 'class/mdev_bus', address,
-                         'mdev_supported_types')
-    if asked_type not in links.list_names(types):
+    types = links.list_names(os.path.join(
+        CONF.pci.sysfs_path, 'class/mdev_bus', address,
+        'mdev_supported_types'))
+    if asked_type not in types:
         raise exception.InvalidVGPUType(
             name='%s (of %s on host %s, which offers: %s)' % (
-                asked_type, address, CONF.host,
-                ', '.join(links.list_names(types)) or 'none'))
+                asked_type, address, CONF.host, ', '.join(types) or 'none'))
     try:
         privileged.create(CONF.pci.sysfs_path, address, asked_type, uuid)
     except OSError as error:
+        if error.errno == errno.EEXIST:
+            # A bind and a restart of the agent may meet here.
+            return
         raise _failed('create', uuid, address, error) from None
     LOG.info('Mediated device %s of type %s created on %s', uuid, asked_type,
              address)
@@ -54,7 +61,7 @@ def remove(pci_addr: str, ah_uuid: str) -> None:
     :raises exception.MdevFailed: the kernel refuses.
     """
     uuid = _uuid(ah_uuid)
-    if not os.path.exists(_device(uuid)):
+    if not mdev.exists(CONF.pci.sysfs_path, uuid):
         LOG.info('Mediated device %s is gone already', uuid)
         return
     try:
@@ -64,8 +71,42 @@ def remove(pci_addr: str, ah_uuid: str) -> None:
     LOG.info('Mediated device %s removed from %s', uuid, pci_addr)
 
 
-def _device(uuid: str) -> str:
-    return os.path.join(CONF.pci.sysfs_path, 'bus/mdev/devices', uuid)
+def restore(persisted: values.PersistedHost, told: set[str]) -> bool:
+    """Create the mediated devices that guests have and the host lost.
+
+    None of them outlives a reboot of the host, and the guest does not start
+    without its own. What a driver is too late for is tried again.
+
+    :param told: failures that were logged; added to.
+    :returns: whether all are there.
+    """
+    complete = True
+    for handle in _allocated(persisted):
+        if mdev.exists(CONF.pci.sysfs_path, handle.uuid.lower()):
+            continue
+        try:
+            info = identity.parse(handle.attach_info)
+            where = identity.format_address(
+                identity.address(info, handle.attach_info))
+            create(where, str(info.get('asked_type')), handle.uuid)
+        except (exception.CyborgException, identity.InvalidInfo) as error:
+            complete = False
+            reason = exception.plain_text(error)
+            if reason not in told:
+                told.add(reason)
+                LOG.warning(
+                    'Mediated device %(uuid)s of accelerator request %(arq)s '
+                    'is gone and cannot be created again yet: %(reason)s', {
+                        'uuid': handle.uuid, 'reason': reason,
+                        'arq': ', '.join(handle.arq_uuids) or 'unknown'})
+    return complete
+
+
+def _allocated(persisted):
+    return [handle for device in persisted.devices
+            for deployable in device.deployables
+            for handle in deployable.handles if handle.allocated
+            and handle.attach_type == constants.AH_TYPE_MDEV]
 
 
 def _address(text: str) -> str:

@@ -20,6 +20,7 @@ from cyborg.agent import discovery
 from cyborg.agent import former_release
 from cyborg.agent import holdings
 from cyborg.agent import loading
+from cyborg.agent import mdev
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common.i18n import _
@@ -66,6 +67,8 @@ class ResourceTracker:
         self._indirection = conductor_rpcapi.IndirectionAPI(conductor)
         self._lock = threading.Lock()
         self._said: set[str] = set()
+        # Until a report has seen them: the host may have been rebooted.
+        self._mdevs_lost = True
 
     def report(self, context, hostname: str) -> None:
         """Look for devices and report them.
@@ -127,8 +130,11 @@ class ResourceTracker:
             # What is wrong with this host is told all the same.
             discovery.discover(self.drivers)
             raise
-        return discovery.discover(self.drivers, holdings.of(
-            inventory_values.persisted_host(inventory))), inventory
+        stored = inventory_values.persisted_host(inventory)
+        if self._mdevs_lost:
+            self._mdevs_lost = not mdev.restore(stored, self._said)
+        return discovery.discover(
+            self.drivers, holdings.of(stored), stored), inventory
 
     def _read(self, context, hostname: str) -> host_inventory.HostInventory:
         with self._remotely():

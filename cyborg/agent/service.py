@@ -179,8 +179,8 @@ class AgentService(service.RPCService):
 def option_errors() -> Iterator[exception.OptionInvalid]:
     """What is wrong with each option that the agent uses at some time."""
     return option_values.errors(
-        CONF, 'agent', 'glance', 'pci', 'placement', 'upgrade_levels',
-        'workarounds')
+        CONF, 'agent', 'glance', 'gpu_devices', 'nic_devices', 'pci',
+        'placement', 'upgrade_levels', 'workarounds', 'x710_static')
 
 
 def why(error: Exception) -> str:

@@ -198,7 +198,8 @@ def persisted(timeout: float) -> list[Finding]:
     try:
         drivers = loading.load()
         loading.init_host(drivers)
-        devices = discovery.discover(drivers, holdings.of(stored)).plain
+        devices = discovery.discover(
+            drivers, holdings.of(stored), stored).plain
     except exception.ConfigInvalid as error:
         return _reasons('[agent] enabled_drivers', [error])
     except exception.DriverAttachInfoInvalid as error:

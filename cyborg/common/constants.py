@@ -96,15 +96,14 @@ DISABLED_TRAIT_PREFIX = 'CUSTOM_CYBORG_DISABLED_OVER_'
 FPGA_FUNCTION_ID = 'CUSTOM_FPGA_FUNCTION_ID'
 FPGA_TRAITS = (FPGA_FUNCTION_ID,)
 
-# Drivers that the 2026.2 release had and this one has not. An agent that
-# still names one must say what became of it instead of "unknown".
-DROPPED_DRIVERS = frozenset({
-    'huawei_ascend_driver',
-    'inspur_fpga_driver',
-    'intel_fpga_driver',
-    'intel_nic_driver',
-    'intel_qat_driver',
-    'nvidia_gpu_driver',
-    'nvmf_spdk_driver',
-    'xilinx_fpga_driver',
-})
+# Drivers that the 2026.2 release had and this one has not, with what to use
+# instead. An agent that still names one says so instead of "unknown".
+DROPPED_DRIVERS = {
+    'huawei_ascend_driver':
+        'For Ascend cards enable pci_driver, with [pci] device_spec = '
+        '{"vendor_id": "19e5", "product_id": "d100"} for an Ascend 310',
+    'nvmf_spdk_driver':
+        'For NVMe controllers that go to guests as PCI devices enable '
+        'pci_driver, with [pci] device_spec = {"vendor_id": "...", '
+        '"product_id": "..."} of the controllers',
+}

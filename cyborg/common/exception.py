@@ -451,8 +451,10 @@ class InvalidDriver(Invalid):
 class DriverNotShipped(InvalidDriver):
     _msg_fmt = _('The driver %(name)s in [agent] enabled_drivers of host '
                  '%(host)s came with the 2026.2 release and was dropped in '
-                 '2027.1. Remove it from the list, or install a package '
-                 'that provides it. Installed: %(installed)s.')
+                 '2027.1: it never reported a device that could be used, and '
+                 'kept the devices of the other drivers from being reported. '
+                 'Remove it from the list. %(instead)s. Installed: '
+                 '%(installed)s.')
 
 
 class DriverLoadFailed(CyborgException):
@@ -495,6 +497,15 @@ class InvalidvGPUConfig(Invalid):
     _msg_fmt = _('The vGPU configuration is not valid: %(reason)s')
 
 
+class DriverOptionInvalid(ConfigInvalid):
+    _msg_fmt = _('[%(group)s] %(option)s of host %(host)s is not valid: '
+                 '%(reason)s.')
+
+
+class VGPUOptionInvalid(DriverOptionInvalid, InvalidvGPUConfig):
+    pass
+
+
 class PciDeviceNotFoundById(NotFound):
     _msg_fmt = _('This host has no PCI device %(id)s.')
 
@@ -503,6 +514,10 @@ class PciDeviceWrongAddressFormat(Invalid):
     _msg_fmt = _('%(address)s is not a PCI address: write '
                  'domain:bus:slot.function in hexadecimal, for example '
                  '0000:3b:00.0.')
+
+
+class DriverAddressInvalid(DriverOptionInvalid, PciDeviceWrongAddressFormat):
+    pass
 
 
 class PciDeviceInvalidDeviceName(Invalid):
@@ -531,6 +546,17 @@ class PciConfigInvalidExcludeList(ConfigInvalid):
 class MdevFailed(CyborgException):
     _msg_fmt = _('Mediated device %(uuid)s (%(action)s, parent %(parent)s of '
                  'host %(host)s): %(reason)s')
+
+
+class ControlPathInvalid(Invalid):
+    _msg_fmt = _('The control path %(info)s of a device of host %(host)s is '
+                 'no PCI address: it needs domain, bus, device and function '
+                 'as hexadecimal text. Nothing was programmed.')
+
+
+class ProgrammingToolFailed(CyborgException):
+    _msg_fmt = _('%(tool)s cannot be started on host %(host)s: %(reason)s. '
+                 "Install the vendor's tools there.")
 
 
 class DriverCannotProgram(Invalid):

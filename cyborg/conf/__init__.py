@@ -8,6 +8,7 @@ from cyborg.conf import api
 from cyborg.conf import cleaner
 from cyborg.conf import database
 from cyborg.conf import default
+from cyborg.conf import devices
 from cyborg.conf import glance
 from cyborg.conf import nova
 from cyborg.conf import nvme
@@ -19,8 +20,8 @@ from cyborg.conf import workarounds
 
 CONF = cfg.CONF
 
-MODULES = (default, agent, api, cleaner, database, glance, nova, nvme, pci,
-           placement, service_user, upgrade_levels, workarounds)
+MODULES = (default, agent, api, cleaner, database, devices, glance, nova, nvme,
+           pci, placement, service_user, upgrade_levels, workarounds)
 
 for _module in MODULES:
     _module.register_opts(CONF)

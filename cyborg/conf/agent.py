@@ -19,8 +19,8 @@ Drivers that look for devices on this host, as named in the entry point group
 ``cyborg.accelerator.driver``. The report lists devices in the order of this
 list. The agent refuses to start when a name is unknown.
 
-Valid: ``pci_driver``; ``pci_driver,fake_driver``.
-Invalid: ``nvidia_gpu_driver`` (shipped by 2026.2, dropped in 2027.1), the
+Valid: ``pci_driver``; ``nvidia_gpu_driver,pci_driver``.
+Invalid: ``huawei_ascend_driver`` (shipped by 2026.2, dropped in 2027.1), the
 path of a class.
 """),
     cfg.StrOpt(

@@ -20,6 +20,8 @@ _BRIDGE_HEADERS = frozenset({PCI_BRIDGE, 0x0607, 0x0609})
 #: Devices that keep what a guest wrote to them.
 STATEFUL = frozenset({0x0108})
 NVM_CONTROLLER = 0x0108
+#: Processing accelerators: most FPGA and AI cards.
+ACCELERATOR = 0x1200
 
 #: For hosts without ``pci.ids``, in its words.
 _NAMES = {

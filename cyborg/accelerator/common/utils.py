@@ -62,19 +62,19 @@ def mdev_str_to_json(pci_address: str, asked_type: str,
 def parse_mappings(mapping_list: list[str]) -> dict[str, set[str]]:
     """``['net1:eth0|eth1']`` -> ``{'net1': {'eth0', 'eth1'}}``.
 
-    :raises ValueError: an entry without key, colon or value, or a key that
-        comes twice.
+    :raises ValueError: an entry without key or colon, or a key that comes
+        twice.
     """
     result: dict[str, set[str]] = {}
-    for entry in filter(None, (entry.strip() for entry in mapping_list)):
-        key, colon, values = entry.partition(':')
-        names = {name.strip() for name in values.split('|')}
-        if not key.strip() or not colon or '' in names:
+    for entry in mapping_list:
+        key, colon, values = (part.strip() for part in entry.partition(':'))
+        if not key or not colon:
             raise ValueError(_('Not a mapping of the form key:value: %r')
                              % entry)
-        if key.strip() in result:
-            raise ValueError(_('The key %r is given twice') % key.strip())
-        result[key.strip()] = names
+        if key in result:
+            raise ValueError(_('The key %r is given twice') % key)
+        result[key] = {name.strip() for name in values.split('|')
+                       if name.strip()}
     return result
 
 

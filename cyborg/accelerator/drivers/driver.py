@@ -64,3 +64,34 @@ class GenericDriver(abc.ABC):
     def get_stats(self) -> dict:
         """Figures about the driver's devices; none by default."""
         return {}
+
+
+class VendorDriver(GenericDriver):
+    """The common part of the base classes that 2026.2 had for a kind each."""
+
+    #: Word that stands for the vendor: ``driver_name`` of its deployables,
+    #: in any letter case, is looked up by it.
+    VENDOR: str | None = None
+    #: Vendor id, as devices report it -> word.
+    VENDOR_MAPS: dict[str, str] = {}
+
+    def __init__(self, *args, **kwargs):
+        """Drivers of 2026.2 pass on whatever they got."""
+        super().__init__()
+
+    @classmethod
+    def create(cls, vendor: str, *args, **kwargs):
+        """The driver of a vendor.
+
+        :param vendor: its id or word.
+        :raises LookupError: no subclass is for that vendor.
+        """
+        word = cls.VENDOR_MAPS.get(vendor, vendor)
+        for subclass in cls.__subclasses__():
+            if subclass.VENDOR == word:
+                return subclass(*args, **kwargs)
+        raise LookupError('No %s for vendor %s' % (cls.__name__, vendor))
+
+    @classmethod
+    def discover_vendors(cls):
+        raise NotImplementedError

@@ -80,9 +80,9 @@ class UtilsTest(base.TestCase):
                 error.message)
 
     def test_mappings(self):
-        self.assertEqual({'a': {'b'}, 'c': {'d', 'e'}},
-                         utils.parse_mappings(['a:b', ' c : d|e', '']))
-        for bad in (['a'], ['a:'], [':b'], ['a:b', 'a:c'], ['a:b|']):
+        self.assertEqual({'a': {'b'}, 'c': {'d', 'e'}, 'f': set()},
+                         utils.parse_mappings(['a:b|', ' c : d|e', 'f:']))
+        for bad in (['a'], [''], [':b'], ['a:b', 'a:c']):
             self.assertRaises(ValueError, utils.parse_mappings, bad)
 
     def test_vendor_map_is_a_copy(self):

@@ -3,6 +3,7 @@
 from cyborg.agent import loading
 from cyborg.common import constants
 from cyborg.common import exception
+from cyborg.pci import device_spec
 from cyborg.tests import base
 from cyborg.tests.fixtures import drivers
 
@@ -50,7 +51,7 @@ class TestLoad(base.TestCase):
             'plain': 'Plain', 'second': 'Second',
             'unbuildable': 'Unbuildable', 'misconfigured': 'Misconfigured',
             'unprepared': 'Unprepared', 'refused': 'Refused',
-            'unimportable': 'NoSuchClass', 'nvidia_gpu_driver': 'Plain'}))
+            'unimportable': 'NoSuchClass', 'nvmf_spdk_driver': 'Plain'}))
 
     def names(self, *names):
         return [(loaded.name, type(loaded.driver).__name__)
@@ -84,18 +85,25 @@ class TestLoad(base.TestCase):
         self.assertIn('pci_driver', error.message)
 
     def test_every_dropped_driver_says_so(self):
-        dropped = constants.DROPPED_DRIVERS - {'nvidia_gpu_driver'}
-        self.assertEqual(7, len(dropped))
-        for name in dropped:
-            error = self.assertRaises(
-                exception.DriverNotShipped, loading.load, [name])
-            self.assertIn('The driver %s in [agent] enabled_drivers of host '
-                          'compute-1 came with the 2026.2 release' % name,
-                          error.message)
+        self.assertEqual({'huawei_ascend_driver', 'nvmf_spdk_driver'},
+                         set(constants.DROPPED_DRIVERS))
+        error = self.assertRaises(
+            exception.DriverNotShipped, loading.load,
+            ['huawei_ascend_driver'])
+        self.assertIn('The driver huawei_ascend_driver in [agent] '
+                      'enabled_drivers of host compute-1 came with the '
+                      '2026.2 release', error.message)
+
+    def test_way_that_a_dropped_driver_names(self):
+        """The rule in the text is a good one."""
+        text = constants.DROPPED_DRIVERS['huawei_ascend_driver']
+        rule, = device_spec.load([text[text.index('{'):text.index('}') + 1]]
+                                 ).rules
+        self.assertEqual(('19e5', 'd100'), (rule.vendor_id, rule.product_id))
 
     def test_dropped_driver_from_another_package_loads(self):
-        self.assertEqual([('nvidia_gpu_driver', 'Plain')],
-                         self.names('nvidia_gpu_driver'))
+        self.assertEqual([('nvmf_spdk_driver', 'Plain')],
+                         self.names('nvmf_spdk_driver'))
 
     def test_failing_constructor(self):
         error = self.assertRaises(exception.DriverLoadFailed, loading.load,

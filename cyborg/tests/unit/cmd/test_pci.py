@@ -273,13 +273,13 @@ class CheckTest(CommandTestCase):
     def test_every_reason(self):
         self.write('{"vendor": "10de"}', 'oops', exclude='3b:00.0',
                    more=['[agent]', 'enabled_drivers = pci_driver, '
-                         'inspur_nvme_ssd_driver, nvidia_gpu_driver, nope'])
+                         'inspur_nvme_ssd_driver, nvmf_spdk_driver, nope'])
         status, lines, err = self.check()
         self.assertEqual(1, status)
         self.assertIn('would refuse', err)
         for text in (
                 'reason inspur_nvme_ssd_driver The driver inspur_nvme_ssd_',
-                'reason nvidia_gpu_driver The driver nvidia_gpu_driver in',
+                'reason nvmf_spdk_driver The driver nvmf_spdk_driver in',
                 'reason nope nope in [agent] enabled_drivers',
                 'reason [pci] device_spec entry 1, {"vendor": "10de"}: at ',
                 'reason [pci] device_spec entry 2, oops: at $: not JSON',

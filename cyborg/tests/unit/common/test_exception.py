@@ -12,13 +12,29 @@ from cyborg.tests import base
 # Classes whose text an operator has to act on: what they are given, and the
 # whole text, so that host, device, values and remedy are seen to be there.
 TEXTS = {
+    'ControlPathInvalid': (
+        {'host': 'c1', 'info': {'bus': '3b'}},
+        "The control path {'bus': '3b'} of a device of host c1 is no PCI "
+        'address: it needs domain, bus, device and function as hexadecimal '
+        'text. Nothing was programmed.'),
+    'DriverOptionInvalid': (
+        {'group': 'x710_static', 'option': 'physical_device_mappings',
+         'host': 'c1', 'reason': 'so and so'},
+        '[x710_static] physical_device_mappings of host c1 is not valid: so '
+        'and so.'),
     'DriverNotShipped': (
-        {'name': 'nvidia_gpu_driver', 'host': 'c1',
+        {'name': 'nvmf_spdk_driver', 'host': 'c1', 'instead': 'Use another',
          'installed': 'fake_driver, pci_driver'},
-        'The driver nvidia_gpu_driver in [agent] enabled_drivers of host c1 '
-        'came with the 2026.2 release and was dropped in 2027.1. Remove it '
-        'from the list, or install a package that provides it. Installed: '
-        'fake_driver, pci_driver.'),
+        'The driver nvmf_spdk_driver in [agent] enabled_drivers of host c1 '
+        'came with the 2026.2 release and was dropped in 2027.1: it never '
+        'reported a device that could be used, and kept the devices of the '
+        'other drivers from being reported. Remove it from the list. Use '
+        'another. Installed: fake_driver, pci_driver.'),
+    'ProgrammingToolFailed': (
+        {'host': 'c1', 'tool': '/usr/bin/fpgaconf',
+         'reason': 'No such file or directory'},
+        '/usr/bin/fpgaconf cannot be started on host c1: No such file or '
+        "directory. Install the vendor's tools there."),
     'InvalidDriver': (
         {'name': 'pci_drvier', 'host': 'c1',
          'installed': 'fake_driver, pci_driver'},
@@ -167,6 +183,7 @@ class DroppedDriversTest(base.TestCase):
 
     def test_shipped_ones_are_not_called_dropped(self):
         """BASE-1: names of 2026.2 less those that are still here."""
-        self.assertEqual(8, len(constants.DROPPED_DRIVERS))
-        for name in ('fake_driver', 'pci_driver', 'inspur_nvme_ssd_driver'):
+        self.assertEqual(2, len(constants.DROPPED_DRIVERS))
+        for name in ('fake_driver', 'pci_driver', 'inspur_nvme_ssd_driver',
+                     'nvidia_gpu_driver', 'intel_fpga_driver'):
             self.assertNotIn(name, constants.DROPPED_DRIVERS)
