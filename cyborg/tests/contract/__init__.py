@@ -13,6 +13,7 @@ import json
 import pathlib
 import re
 
+from cyborg.api import microversions
 from cyborg.tests.contract import replay
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -102,7 +103,7 @@ class Result:
 
 def run(records: list[dict], send: Callable, *, base_url: str,
         before: Callable | None = None, inventory: bool = True,
-        maximum: str = '2.4') -> Iterator[Result]:
+        maximum: str = str(microversions.MAXIMUM)) -> Iterator[Result]:
     """Replay records, in order.
 
     :param send: ``send(method, path, headers, body)`` -> (status, headers

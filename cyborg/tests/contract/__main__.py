@@ -11,6 +11,7 @@ a record fails that no rule of ``exceptions.json`` covers.
 import argparse
 import sys
 
+from cyborg.api import microversions
 from cyborg.tests import contract
 from cyborg.tests.contract import replay
 
@@ -19,7 +20,7 @@ def main(argv=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--url', required=True)
     parser.add_argument('--stream', default='m', choices=list('monk'))
-    parser.add_argument('--maximum', default='2.4',
+    parser.add_argument('--maximum', default=str(microversions.MAXIMUM),
                         help='newest microversion of the service')
     parser.add_argument('--records', nargs='+',
                         default=[str(contract.RECORDS)],

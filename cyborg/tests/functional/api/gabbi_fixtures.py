@@ -8,6 +8,7 @@ import fixtures
 from gabbi import fixture as gabbi_fixture
 import sqlalchemy as sa
 
+from cyborg.api import microversions
 from cyborg.common import context
 from cyborg.db import api as db_api
 from cyborg.db.sqlalchemy import models
@@ -30,7 +31,8 @@ class _Service(fixtures.Fixture):
 class ServiceFixture(gabbi_fixture.GabbiFixture):
     """A service without any devices.
 
-    ``$ENVIRON`` has PROJECT_A, PROJECT_B and INSTANCE.
+    ``$ENVIRON`` has PROJECT_A, PROJECT_B, INSTANCE and NEWEST, the newest
+    microversion.
     """
 
     # gabbi wants the application before it starts the fixtures.
@@ -43,7 +45,8 @@ class ServiceFixture(gabbi_fixture.GabbiFixture):
         ServiceFixture._application = self.api.application
         self._names = {'PROJECT_A': api.MEMBER_A['X-Project-Id'],
                        'PROJECT_B': api.MEMBER_B['X-Project-Id'],
-                       'INSTANCE': INSTANCE, **self.prepare()}
+                       'INSTANCE': INSTANCE,
+                       'NEWEST': str(microversions.MAXIMUM), **self.prepare()}
         os.environ.update(self._names)
 
     def prepare(self) -> dict[str, str]:

@@ -4,6 +4,7 @@
 import itertools
 import json
 
+from cyborg.api import microversions
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.api import base
 
@@ -124,16 +125,18 @@ class TestMatrix(SettingsTestCase):
 
     def test_headers_and_documents(self):
         """API-6"""
+        newest = str(microversions.MAXIMUM)
         for version, shown in (*((v, v) for v in OLD[1:]), ('2.4', '2.4'),
-                               ('latest', '2.4')):
+                               ('latest', newest)):
             headers = self.ask(version, '').headers
             self.assertEqual('accelerator ' + shown,
                              headers['openstack-api-version'])
-            self.assertEqual('2.4', headers['openstack-api-maximum-version'])
+            self.assertEqual(newest,
+                             headers['openstack-api-maximum-version'])
         for path in ('/', '/v2'):
-            self.assertIn('"max_version": "2.4"',
+            self.assertIn('"max_version": "%s"' % newest,
                           self.member.get(path).text)
-        self.assertEqual(406, self.ask('2.5', '').status)
+        self.assertEqual(406, self.ask('2.99', '').status)
 
 
 class TestWithoutHandle(SettingsTestCase):

@@ -11,6 +11,8 @@ from cyborg.tests import base
 
 load_tests = testscenarios.load_tests_apply_scenarios
 
+NEWEST = str(microversions.MAXIMUM)
+NEXT = microversions.Version(2, microversions.MAXIMUM.minor + 1)
 UNPARSABLE = microversions.Unparsable
 UNSUPPORTED = microversions.Unsupported
 
@@ -26,11 +28,11 @@ class TestNegotiate(base.TestCase):
         ('ACCELERATOR 2.1', '2.1'),
         ('  accelerator   2.1 ', '2.1'),
         ('accelerator 2.01', '2.1'),
-        ('accelerator latest', '2.4'),
-        ('accelerator LATEST', '2.4'),
+        ('accelerator latest', NEWEST),
+        ('accelerator LATEST', NEWEST),
         # Without a service type.
         ('2.4', '2.4'),
-        ('latest', '2.4'),
+        ('latest', NEWEST),
         # Together with other services.
         ('compute 2.90, accelerator 2.4', '2.4'),
         ('accelerator 2.2,compute latest', '2.2'),
@@ -43,7 +45,7 @@ class TestNegotiate(base.TestCase):
         ('baremetal 1.1, compute 2.90', '2.0'),
         ('acceleratorx 2.4', '2.0'),
         # None of ours.
-        ('accelerator 2.5', UNSUPPORTED),
+        ('accelerator %s' % NEXT, UNSUPPORTED),
         ('accelerator 2.99', UNSUPPORTED),
         ('accelerator 1.9', UNSUPPORTED),
         ('accelerator 3.0', UNSUPPORTED),
@@ -82,18 +84,18 @@ class TestHeaders(base.TestCase):
         self.assertEqual({
             'OpenStack-API-Version': 'accelerator 2.2',
             'OpenStack-API-Minimum-Version': '2.0',
-            'OpenStack-API-Maximum-Version': '2.4',
+            'OpenStack-API-Maximum-Version': NEWEST,
             'Vary': 'OpenStack-API-Version',
         }, microversions.headers(microversions.Version(2, 2)))
 
     def test_texts_name_what_was_asked_and_what_there_is(self):
         error = self.assertRaises(UNSUPPORTED, microversions.negotiate,
-                                  'accelerator 2.9')
-        self.assertEqual('Version 2.9 is not supported. This service '
-                         'supports 2.0 to 2.4.', str(error))
+                                  'accelerator 2.99')
+        self.assertEqual('Version 2.99 is not supported. This service '
+                         'supports 2.0 to %s.' % NEWEST, str(error))
         error = self.assertRaises(UNPARSABLE, microversions.negotiate, 'abc')
         self.assertIn("'abc'", str(error))
-        self.assertIn('accelerator 2.4', str(error))
+        self.assertIn('accelerator ' + NEWEST, str(error))
 
     def test_bare(self):
         self.assertTrue(microversions.is_bare('2.4'))
