@@ -16,6 +16,18 @@ class UnsafeDevicesRefused(exception.UnsafeDeviceRefused):
                  'allow_unsafe_devices = true.')
 
 
+class UnsafeDeviceBelowRefused(exception.UnsafeDeviceRefused):
+    """As the parent, for what goes to the guest with a device."""
+
+    _msg_fmt = _('Device %(address)s of host %(host)s is selected for the '
+                 'driver %(driver)s, and %(below)s, which hangs below it and '
+                 'goes to the guest with it, has the PCI class %(pci_class)s '
+                 '(%(class_name)s), which that driver cannot clean. Exclude '
+                 'it with [pci] exclude_list = %(address)s, narrow [pci] '
+                 'device_spec or, when all users of the device trust each '
+                 'other, set [workarounds] allow_unsafe_devices = true.')
+
+
 class HostDevicesUnreadable(exception.CyborgException):
     """No inventory follows from this; the next discovery tries again."""
 

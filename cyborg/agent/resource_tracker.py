@@ -21,6 +21,7 @@ from cyborg.agent import former_release
 from cyborg.agent import holdings
 from cyborg.agent import loading
 from cyborg.agent import mdev
+from cyborg.agent import names
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common.i18n import _
@@ -75,6 +76,8 @@ class ResourceTracker:
 
         :param hostname: name of the host in Placement and in its rows.
         :raises exception.ConfigInvalid: a driver refuses the configuration.
+        :raises exception.HostNameChanged: devices of this machine are stored
+            under another name of it.
         :raises exception.ManagedModeConflict: an allocated handle would
             change its managed mode (REC-3). Nothing was changed.
         :raises exception.AttachInfoInvalid: a stored PCI handle is damaged.
@@ -88,6 +91,7 @@ class ResourceTracker:
             found, inventory = self._look(context, hostname)
             updated, devices = 0, list(found.devices)
             if inventory is not None:
+                self._check_names(context, hostname, found.plain)
                 updated = self._reconcile(context, hostname, found.plain,
                                           inventory)
             else:
@@ -109,7 +113,9 @@ class ResourceTracker:
             LOG.warning(
                 '[upgrade_levels] conductor caps conductors at %s: host %s '
                 'reports as one of 2026.2, without reconciling managed '
-                'modes; a changed one has no effect on known devices',
+                'modes; a changed one has no effect on known devices. Nor '
+                'can it be told whether its devices are stored under another '
+                'name of this machine: do not change its name',
                 getattr(self._conductor, 'version_cap', None), hostname)
 
     def probe(self, context, hostname: str, timeout: float) -> None:
@@ -140,6 +146,21 @@ class ResourceTracker:
         with self._remotely():
             return host_inventory.HostInventory.get_by_host(
                 context, hostname)
+
+    def _check_names(self, context, hostname: str,
+                     found: Sequence[values.DiscoveredDevice]) -> None:
+        """Once: names do not change while an agent runs (CFG-7)."""
+        if 'names' in self._said:
+            return
+        try:
+            with self._remotely():
+                names.check(context, hostname, found)
+        except exception.RemoteMethodRefused:
+            LOG.warning('The conductor cannot tell whether devices of host '
+                        '%s are stored under another name of this machine: '
+                        'upgrade it before the name of the host changes',
+                        hostname)
+        self._said.add('names')
 
     # Reconciliation
 

@@ -16,6 +16,7 @@ import oslo_messaging as messaging
 from cyborg import objects
 from cyborg.agent import discovery
 from cyborg.agent import loading
+from cyborg.agent import machine
 from cyborg.agent import manager
 from cyborg.agent import resource_tracker
 from cyborg.agent import root_provider
@@ -57,6 +58,7 @@ class AgentService(service.RPCService):
     def __init__(self, stopping: threading.Event | None = None):
         objects.register_all()
         self._context = context.get_admin_context()
+        self._context.machine = machine.mark(CONF.pci.sysfs_path)
         self._conductor = conductor_rpcapi.ConductorAPI()
         self._placement = placement_client.PlacementClient()
         self._trouble: str | None = None

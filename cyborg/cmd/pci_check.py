@@ -19,6 +19,7 @@ from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.agent import discovery
 from cyborg.agent import holdings
 from cyborg.agent import loading
+from cyborg.agent import names
 from cyborg.agent import resource_tracker
 from cyborg.agent import root_provider
 from cyborg.agent import service as agent_service
@@ -30,11 +31,13 @@ from cyborg.conf import CONF
 from cyborg.inventory import changes
 from cyborg.inventory import identity
 from cyborg.inventory import plan as planner
+from cyborg.inventory import values
 from cyborg.objects import base as objects_base
 from cyborg.objects import host_inventory
 from cyborg.objects import inventory_values
 from cyborg.pci import classes
 from cyborg.pci import selection
+from cyborg.placement import client as placement_client
 
 ACCEPTED, REJECTED, UNKNOWN = 0, 1, 2
 #: Seconds in which an answer that came in time arrives here.
@@ -207,6 +210,15 @@ def persisted(timeout: float) -> list[Finding]:
     except exception.CyborgException as error:
         return [Finding('unknown', '[agent] enabled_drivers',
                         exception.plain_text(error))]
+    try:
+        _within(timeout, lambda limit: _check_names(
+            limit, stored.hostname, devices))
+    except exception.HostNameChanged as error:
+        return _reasons('[DEFAULT] host', [error])
+    except Exception as error:  # noqa: BLE001 (libraries raise their own)
+        return [Finding('unknown', 'conductor', 'it cannot be told whether '
+                        'host %s has devices under another name: %s' % (
+                            CONF.host, agent_service.why(error)))]
     return list(describe(planner.plan(devices, stored)))
 
 
@@ -234,21 +246,40 @@ def _within(seconds: float, ask: Callable[[float], Any]) -> Any:
     return answer
 
 
-def _stored(timeout: float):
-    """The inventory under the first name of this host that has any."""
+def _stored(timeout: float) -> values.PersistedHost:
+    """The inventory under the name that an agent would report as."""
+    conductor = _reader(timeout)
+    asker = context.get_admin_context()
+    with objects_base.indirection(rpcapi.IndirectionAPI(conductor)):
+        known = host_inventory.HostInventory.get_names(
+            asker, names.of_machine())
+        return inventory_values.persisted_host(
+            host_inventory.HostInventory.get_by_host(
+                asker, _hostname(asker, known)))
+
+
+def _hostname(asker, known) -> str:
+    """Placement decides, where more than one name of the host could do."""
+    wanted = root_provider.candidate_names()
+    if not {name for name in known if names.is_configured(name)} - {
+            wanted[0]}:
+        return wanted[0]
+    return root_provider.find(placement_client.PlacementClient(), asker)
+
+
+def _check_names(timeout: float, hostname: str, devices) -> None:
+    """:raises exception.HostNameChanged: as the agent would."""
+    conductor = _reader(timeout)
+    with objects_base.indirection(rpcapi.IndirectionAPI(conductor)):
+        names.check(context.get_admin_context(), hostname, devices)
+
+
+def _reader(timeout: float) -> rpcapi.ConductorAPI:
     rpc.init()
     conductor = rpcapi.ConductorAPI(timeout=timeout)
     if not conductor.supports_object_indirection():
         raise _Capped(cap=conductor.version_cap)
-    found = []
-    with objects_base.indirection(rpcapi.IndirectionAPI(conductor)):
-        for name in root_provider.candidate_names():
-            found.append(inventory_values.persisted_host(
-                host_inventory.HostInventory.get_by_host(
-                    context.get_admin_context(), name)))
-            if found[-1].devices:
-                return found[-1]
-    return found[0]
+    return conductor
 
 
 class _Capped(exception.CyborgException):

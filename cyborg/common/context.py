@@ -14,7 +14,7 @@ _CARRIED = ('auth_token', 'user_id', 'project_id', 'domain_id',
             'show_deleted', 'request_id', 'global_request_id',
             'resource_uuid', 'roles', 'user_name', 'project_name',
             'domain_name', 'is_admin_project', 'system_scope',
-            'service_catalog')
+            'service_catalog', 'machine')
 
 
 class RequestContext(context.RequestContext):
@@ -23,13 +23,15 @@ class RequestContext(context.RequestContext):
     ``service_roles`` and ``user_auth_plugin`` stay in this process: a service
     token was checked at the API, and a peer must not be able to claim one.
 
+    :param machine: which machine sends a report, see
+        ``cyborg.agent.machine``; older peers pass over it.
     :param is_admin: None (the default) derives it: whether the caller has
         exactly the role ``admin``. Policy and the project filter use it.
     """
 
     def __init__(self, user_id=None, project_id=None, is_admin=None,
                  service_catalog=None, user_auth_plugin=None,
-                 overwrite=True, **kwargs):
+                 overwrite=True, machine=None, **kwargs):
         super().__init__(user_id=user_id, project_id=project_id,
                          is_admin=bool(is_admin), overwrite=overwrite,
                          **kwargs)
@@ -37,6 +39,7 @@ class RequestContext(context.RequestContext):
             entry for entry in service_catalog or ()
             if entry.get('type') in _CARRIED_SERVICE_TYPES]
         self.user_auth_plugin = user_auth_plugin
+        self.machine = machine
         if is_admin is None:
             self.is_admin = 'admin' in self.roles
 
@@ -51,6 +54,8 @@ class RequestContext(context.RequestContext):
             'project_name': self.project_name,
             'service_catalog': self.service_catalog,
         })
+        if self.machine is not None:
+            values['machine'] = self.machine
         return values
 
     @classmethod

@@ -581,6 +581,18 @@ class ManagedModeUnsupported(ConfigInvalid):
                  '%(cap)s. Upgrade every conductor, then remove the cap.')
 
 
+class HostNameChanged(ConfigInvalid):
+    _msg_fmt = _('Host %(host)s has devices stored under %(other)s, another '
+                 'name of this machine: %(devices)d devices, %(allocated)d '
+                 'of their attach handles allocated. To offer them once more '
+                 'as %(host)s could give one device to two guests, so the '
+                 'agent refuses. Either go back to the former name: '
+                 '[agent] resource_provider_name = %(other)s. Or delete the '
+                 'instances that have these devices, start the agent once '
+                 'under the former name with [agent] enabled_drivers empty, '
+                 'which removes what is stored, and then as %(host)s.')
+
+
 class ManagedModeConflict(Conflict):
     _msg_fmt = _('Device %(address)s of host %(host)s is allocated with '
                  'managed=%(old)s (attach handle %(handle)s, accelerator '

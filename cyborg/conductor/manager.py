@@ -15,6 +15,7 @@ from cyborg.conductor import object_dispatch
 from cyborg.conductor import programming
 from cyborg.conductor import providers
 from cyborg.conductor import report
+from cyborg.conductor import reporters
 from cyborg.db import unbinding
 from cyborg.objects import base as objects_base
 from cyborg.objects import inventory_values
@@ -52,6 +53,7 @@ class ConductorManager:
         if nova is None:
             nova = (nova_client.NovaClient() if sdk.has_credentials('nova')
                     else _NoNova())
+        self._reporters = reporters.Reporters()
         self._reporter = report.Reporter(providers.ProviderSync(placement))
         self._binder = binding.Binder(
             self._agent, nova, programming.Programmer(self._agent, placement))
@@ -66,6 +68,7 @@ class ConductorManager:
     def report_data(self, context, hostname: str,
                     driver_device_list: list) -> None:
         """See :meth:`cyborg.conductor.report.Reporter.report`."""
+        self._reporters.heard(hostname, context.machine)
         self._reporter.report(
             context, hostname,
             inventory_values.discovered_devices(driver_device_list))

@@ -16,6 +16,8 @@ from cyborg.common import exception
 from cyborg.objects import base as objects_base
 
 _VERSION = re.compile(r'[0-9]{1,6}\.[0-9]{1,6}', re.ASCII)
+#: Texts in a list; a machine has few names.
+_MOST_TEXTS = 50
 #: What an id column holds.
 _IDS = range(2 ** 31)
 
@@ -75,9 +77,14 @@ def check_arguments(objname: str, name: str, method: Any, args: Any,
     except TypeError as error:
         raise refused(str(error)) from error
     for key, value in bound.arguments.items():
-        if signature.parameters[key].annotation is str and not _is_text(
-                value):
+        kind = signature.parameters[key].annotation
+        if kind is str and not _is_text(value):
             raise refused('%s is %s, not a text' % (key, _shown(value)))
+        if kind == list[str] and not (
+                isinstance(value, (list, tuple))
+                and len(value) <= _MOST_TEXTS and all(map(_is_text, value))):
+            raise refused('%s is %s, not a list of at most %d texts' % (
+                key, _shown(value), _MOST_TEXTS))
 
 
 def check_identity(objinst: objects_base.CyborgObject, method: str) -> None:

@@ -14,6 +14,7 @@ a cluster.
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import datetime
 from typing import NamedTuple
@@ -26,8 +27,6 @@ from cyborg.db import attach_handles
 from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import relatives
-
-_VF = '%%"%s": %%' % relatives.PARENT
 
 
 class Claimed(NamedTuple):
@@ -44,41 +43,38 @@ class Claimed(NamedTuple):
 class _Row(NamedTuple):
     handle_id: int
     deployable_id: int
-    device_id: int
     allocated: bool
     function: relatives.Function
 
 
 def refuse_shared(session, claimed: Sequence[Claimed]) -> None:
-    """Two statements, and one more where free relatives have rows.
+    """A constant number of statements, and rows of the same hosts alone.
 
     :raises exception.BindFunctionShared: a guest has the same function, its
         PF, or one of its VFs, or gets it at this moment.
     """
-    mine = {row.handle_id: row for row in _own(session, claimed)}
-    if not mine:
-        return
+    rows = {row.handle_id: row for row in _rows(session, claimed)}
     beside: set[int] = set()
-    for other in _others(session, claimed, mine.values()):
-        for each in claimed:
-            row = mine.get(each.handle_id)
-            if row is None or not _in_the_way(row, other):
+    for each in claimed:
+        row = rows.get(each.handle_id)
+        if row is None:
+            continue
+        for other in rows.values():
+            if not _in_the_way(row, other):
                 continue
             if other.allocated:
-                raise _shared(each, row, other)
+                raise _shared(each, row, _words(row, other))
             beside.add(other.handle_id)
     if beside and _touch(session, beside) < len(beside):
         first = claimed[0]
-        raise exception.BindFunctionShared(
-            uuid=first.arq_uuid, host=first.hostname,
-            address=str(mine[first.handle_id].function.address),
-            other='another of its functions')
+        raise _shared(first, rows[first.handle_id],
+                      'another of its functions')
 
 
-def _shared(each: Claimed, row: _Row, other: _Row):
+def _shared(each: Claimed, row: _Row, other: str):
     return exception.BindFunctionShared(
         uuid=each.arq_uuid, host=each.hostname,
-        address=str(row.function.address), other=_words(row, other))
+        address=str(row.function.address), other=other)
 
 
 def _words(row: _Row, other: _Row) -> str:
@@ -100,54 +96,34 @@ def _in_the_way(one: _Row, other: _Row) -> bool:
         or other.function.parent == one.function.address)
 
 
-def _select() -> sa.Select:
+def _rows(session, claimed: Sequence[Claimed]) -> Iterator[_Row]:
+    """All handles of the hosts, by ids as ``host_inventory`` reads them."""
     handle, deployable = models.AttachHandle, models.Deployable
     device, path = models.Device, models.ControlpathID
-    has_arq = sa.exists().where(models.ExtARQ.attach_handle_id == handle.id)
-    return (
-        sa.select(handle.id, handle.attach_type, handle.attach_info,
-                  handle.deployable_id, deployable.device_id,
-                  sa.or_(handle.in_use == sa.true(), has_arq),
-                  path.cpid_type, path.cpid_info, device.std_board_info)
-        .join(deployable, deployable.id == handle.deployable_id)
-        .join(device, device.id == deployable.device_id)
-        .join(path, path.id == handle.cpid_id))
-
-
-def _rows(session, select: sa.Select) -> Iterable[_Row]:
-    rows = session.execute(select).all()
+    boards = dict(session.execute(
+        sa.select(device.id, device.std_board_info)
+        .where(query.same_host(
+            session, device.hostname,
+            [each.hostname for each in claimed]))).tuples().all())
+    device_of = dict(session.execute(
+        sa.select(deployable.id, deployable.device_id).where(
+            query.among(deployable.device_id, boards))).tuples().all())
     together: dict[int, list] = {}
-    for row in rows:
-        together.setdefault(row[3], []).append(row)
-    for same in together.values():
+    for row in session.execute(
+            sa.select(handle.id, handle.attach_type, handle.attach_info,
+                      handle.deployable_id, ~sa.and_(
+                          *attach_handles.is_free()).label('allocated'),
+                      path.cpid_type, path.cpid_info)
+            .join(path, path.id == handle.cpid_id)
+            .where(query.among(handle.deployable_id, device_of))):
+        together.setdefault(row.deployable_id, []).append(row)
+    for where, same in together.items():
         found = relatives.functions(
-            [(row[1], row[2]) for row in same], *same[0][6:])
+            [(row.attach_type, row.attach_info) for row in same],
+            same[0].cpid_type, same[0].cpid_info, boards[device_of[where]])
         for row, function in zip(same, found, strict=True):
             if function is not None:
-                yield _Row(row[0], row[3], row[4], bool(row[5]), function)
-
-
-def _own(session, claimed) -> Iterable[_Row]:
-    return _rows(session, _select().where(models.AttachHandle.id.in_(
-        [each.handle_id for each in claimed])))
-
-
-def _others(session, claimed, mine: Iterable[_Row]) -> Iterable[_Row]:
-    """Handles of the same hosts that may be in the way of ours."""
-    handle, device = models.AttachHandle, models.Device
-    maybe = [handle.in_use == sa.true(),
-             sa.exists().where(models.ExtARQ.attach_handle_id == handle.id),
-             device.id.in_({row.device_id for row in mine})]
-    for row in mine:
-        if row.function.parent is not None:
-            maybe.append(sa.or_(device.std_board_info.is_(None),
-                                device.std_board_info.not_like(_VF)))
-        maybe.append(device.std_board_info.like(
-            '%%"%s": "%s"%%' % (relatives.PARENT, row.function.address)))
-    return _rows(session, _select().where(
-        query.same_host(session, device.hostname,
-                        [each.hostname for each in claimed]),
-        sa.or_(*maybe)))
+                yield _Row(row.id, where, bool(row[4]), function)
 
 
 def _touch(session, handle_ids: Iterable[int]) -> int:

@@ -92,6 +92,16 @@ def same_host(session: orm.Session, column,
     return sa.func.lower(column).in_({name.lower() for name in names})
 
 
+def among(column, ids: Iterable[int]) -> sa.ColumnElement[bool]:
+    """``column IN ids``, for numbers of ours.
+
+    They are written into the statement: a host with thousands of rows has
+    more of them than a database takes as parameters.
+    """
+    return column.in_(sa.bindparam(None, [int(each) for each in ids],
+                                   expanding=True, literal_execute=True))
+
+
 def as_text(column) -> sa.ColumnElement[str]:
     """An enum column to compare with text that may be none of its values.
 

@@ -37,8 +37,8 @@ def plan(discovered: Sequence[values.DiscoveredDevice],
         they were missing, where the caller knows them.
     """
     collector = _Collector(persisted.hostname, frozenset(held))
-    found, faults = relatives.screened(
-        collector.sort_out(discovered), persisted)
+    found, faults = relatives.screened(relatives.with_stored_names(
+        collector.sort_out(discovered), persisted), persisted)
     for fault in faults:
         collector.add('faults', fault)
     for pieces in relatives.shared(persisted):

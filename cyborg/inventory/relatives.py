@@ -234,6 +234,39 @@ def screened(found: Mapping[Any, values.DiscoveredDevice],
     return _left(found, faults), list(faults.values())
 
 
+def with_stored_names(found: Mapping[Any, values.DiscoveredDevice],
+                      persisted: values.PersistedHost) -> dict:
+    """The devices, allocated deployables called what their rows call them.
+
+    Drivers make the names from the name of the host. A deployable that a
+    guest has something of keeps row, provider and presence whatever it is
+    called now; it gets its new name once it is free.
+    """
+    result = dict(found)
+    for stored in persisted.devices:
+        device = result.get(stored.key) if stored.allocated else None
+        if device is None:
+            continue
+        names = {d.name for d in stored.deployables}
+        lost = [d for d in stored.deployables if d.allocated
+                and d.name not in {each.name for each in device.deployables}]
+        deployables = list(device.deployables)
+        for row in lost:
+            mine = {function.address for handle, function in
+                    persisted_functions(stored, row) if handle.allocated}
+            for index, each in enumerate(deployables):
+                if each.name not in names and mine & {
+                        function.address for function in
+                        _found_functions(device, each)}:
+                    deployables[index] = dataclasses.replace(
+                        each, name=row.name)
+                    break
+        if lost:
+            result[stored.key] = dataclasses.replace(
+                device, deployables=tuple(deployables))
+    return result
+
+
 def _deployables(found, kept) -> list[tuple]:
     everything = [(key, device, deployable) for key, device in found.items()
                   if not device.stub for deployable in device.deployables]

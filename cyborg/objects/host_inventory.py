@@ -18,7 +18,9 @@ class HostInventory(base.CyborgObject):
     ``cyborg.objects.inventory_values`` turns it into nested values.
     """
 
-    VERSION = '1.0'
+    # 1.0: get_by_host
+    # 1.1: get_names
+    VERSION = '1.1'
 
     fields = {
         'hostname': fields.StringField(),
@@ -59,3 +61,17 @@ class HostInventory(base.CyborgObject):
                 context, rows.attach_handles))
         inventory.obj_reset_changes()
         return inventory
+
+    @classmethod
+    @base.remotable
+    def get_names(cls, context, names: list[str]) -> dict[str, list[int]]:
+        """Host names that have devices and are one of ``names``.
+
+        :param names: compared without regard to letter case, on every
+            database; one without a dot also finds its long forms.
+        :returns: by name, exactly as stored, the number of its devices and
+            of its allocated attach handles.
+        """
+        from cyborg.db import host_names
+        return {each.name: [each.devices, each.allocated]
+                for each in host_names.like(context, names)}

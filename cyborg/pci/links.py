@@ -39,6 +39,27 @@ def owner_of(path: str) -> PciAddress | None:
     return _address(found[-1]) if found else None
 
 
+def functions_on(path: str) -> tuple[PciAddress, ...]:
+    """All functions on a path, the root port first; none when its end is no
+    address although it looks like one."""
+    found = [_address(text) for text in _ADDRESS_IN_PATH.findall(path)]
+    if not found or found[-1] is None:
+        return ()
+    return tuple(address for address in found if address is not None)
+
+
+def below(sysfs_path: str) -> dict[PciAddress, tuple[PciAddress, ...]]:
+    """Function -> the functions that hang below it, in order."""
+    root = os.path.join(sysfs_path, 'bus/pci/devices')
+    found: dict[PciAddress, list[PciAddress]] = {}
+    for name in list_names(root):
+        *above, last = functions_on(link_text(os.path.join(
+            root, name))) or (None,)
+        for each in above:
+            found.setdefault(each, []).append(last)
+    return {address: tuple(sorted(each)) for address, each in found.items()}
+
+
 def _address(text: str) -> PciAddress | None:
     """None for a text that is no address."""
     try:

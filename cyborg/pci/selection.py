@@ -62,6 +62,8 @@ class Verdict(NamedTuple):
     :ivar unsafe: it is offered only since the workaround is on.
     :ivar advice: what an operator should know about the device.
     :ivar withheld: the PF or VFs for whose sake it is not offered.
+    :ivar unclean: what has the class that decided, if not the device itself:
+        the first of those that hang below it.
     """
 
     device: sysfs.PciDevice
@@ -72,6 +74,7 @@ class Verdict(NamedTuple):
     unsafe: bool = False
     advice: tuple[Advice, ...] = ()
     withheld: families.Withheld | None = None
+    unclean: sysfs.PciDevice | None = None
 
     @property
     def offered(self) -> bool:
@@ -90,9 +93,10 @@ class Verdict(NamedTuple):
         if self.outcome is Outcome.EXCLUDED:
             return 'exclude_list: %s' % self.device.address
         if self.outcome is Outcome.CLASS_REFUSED:
-            return 'class %04x: %s' % (
-                classes.subclass(self.device.class_code),
-                self.device.class_name)
+            culprit = self.unclean or self.device
+            return 'class %04x: %s%s' % (
+                classes.subclass(culprit.class_code), culprit.class_name,
+                ', %s below it' % culprit.address if self.unclean else '')
         if self.outcome is Outcome.NOT_ADDRESSABLE:
             return 'PCI domain above ffff'
         if self.outcome is Outcome.BRIDGE:
@@ -106,23 +110,27 @@ def select(devices: Sequence[sysfs.PciDevice],
            rules: Sequence[device_spec.Rule],
            exclude: Collection[PciAddress], allow_unsafe: bool,
            uses: Mapping[PciAddress, Sequence[str]] | None = None,
-           held: pci_held.Holdings | None = None
+           held: pci_held.Holdings | None = None,
+           below: Mapping[PciAddress, Sequence[PciAddress]] | None = None
            ) -> tuple[Verdict, ...]:
     """One verdict a device, in the order given.
 
     :param uses: what the host itself does with a device, for the advice.
     :param held: what is allocated of this host, present or not.
+    :param below: what hangs below a device and goes to a guest with it.
     """
     held = held or {}
     devices = [pci_held.restored(device, held.get(device.address))
                for device in devices]
     interfaces = frozenset(name for device in devices
                            for name in device.net_names)
+    hanging = _hanging(devices, below or {})
     verdicts = [_judge(device, rules, interfaces, exclude, allow_unsafe,
-                       held.get(device.address))
+                       held.get(device.address),
+                       hanging.get(device.address, ()))
                 for device in devices]
     verdicts = _one_of_a_family(verdicts, held)
-    return tuple(_advise(verdicts, rules, uses or {}))
+    return tuple(_advise(verdicts, rules, uses or {}, hanging))
 
 
 def unused_exclusions(devices: Sequence[sysfs.PciDevice],
@@ -149,7 +157,17 @@ def has_no_iommu(verdicts: Sequence[Verdict]) -> bool:
             and not any(verdict.device.iommu_group for verdict in verdicts))
 
 
-def _judge(device, rules, interfaces, exclude, allow_unsafe, held) -> Verdict:
+def _hanging(devices, below) -> dict[PciAddress, list[sysfs.PciDevice]]:
+    """What hangs below devices and is no bridge to more of it."""
+    known = {device.address: device for device in devices}
+    found = {address: [known[each] for each in addresses if each in known
+                       and not classes.bridge(known[each].class_code)]
+             for address, addresses in below.items()}
+    return {address: each for address, each in found.items() if each}
+
+
+def _judge(device, rules, interfaces, exclude, allow_unsafe, held,
+           hanging) -> Verdict:
     rule = _deciding(device, rules, interfaces, held)
     managed = rule.managed if rule is not None else None
     if rule is not None and device.address in exclude:
@@ -160,12 +178,16 @@ def _judge(device, rules, interfaces, exclude, allow_unsafe, held) -> Verdict:
         return Verdict(device, Outcome.NOT_SELECTED)
     if classes.bridge(device.class_code):
         return Verdict(device, Outcome.BRIDGE, rule, managed)
-    refused = classes.excluded(device.class_code)
-    stateful = classes.stateful(device.class_code)
+    # What hangs below it goes to the guest, too.
+    pieces = [device, *hanging]
+    refused = [each for each in pieces if classes.excluded(each.class_code)]
+    stateful = any(classes.stateful(each.class_code) for each in pieces)
     if refused and not allow_unsafe:
-        return Verdict(device, Outcome.CLASS_REFUSED, rule, managed, stateful)
+        return Verdict(
+            device, Outcome.CLASS_REFUSED, rule, managed, stateful,
+            unclean=None if refused[0] is device else refused[0])
     return Verdict(device, Outcome.OFFERED, rule, managed, stateful,
-                   unsafe=refused)
+                   unsafe=bool(refused))
 
 
 def _deciding(device, rules, interfaces, held) -> device_spec.Rule | None:
@@ -211,7 +233,7 @@ def _withhold(verdict, withheld):
                             withheld=withheld)
 
 
-def _advise(verdicts, rules, uses):
+def _advise(verdicts, rules, uses, hanging):
     """The verdicts, those of offered devices with their advice."""
     neighbours = _all_neighbours(verdicts)
     # Where no device has a group, the host is at fault, and told of once.
@@ -226,6 +248,7 @@ def _advise(verdicts, rules, uses):
                   *(_NO_GROUP if grouped and not device.iommu_group else ()),
                   *neighbours.get(device.iommu_group, ()),
                   *_functions(device),
+                  *_pieces(hanging.get(device.address, ())),
                   *[Advice(use, 'it %s' % use)
                     for use in uses.get(device.address, ())]]
         yield verdict._replace(advice=tuple(advice)) if advice else verdict
@@ -282,6 +305,13 @@ def _functions(device):
     return [Advice('functions', 'it is a physical function with %d virtual '
                    'functions enabled: they vanish while a guest has it'
                    % len(device.virtfns))]
+
+
+def _pieces(hanging):
+    if not hanging:
+        return ()
+    return [Advice('below', '%s below it would go to the guest with it'
+                   % families.few([each.address for each in hanging]))]
 
 
 def _word(value: bool) -> str:

@@ -9,6 +9,7 @@ a host's. It has the shape of the real one: device directories below
 from collections.abc import Iterable
 from collections.abc import Mapping
 import os
+import re
 import shutil
 from typing import Any
 
@@ -170,13 +171,34 @@ class SysfsTree:
     def block(self, address: str, name: str, number: str,
               mounted_at: str | None = None) -> None:
         """Put a block device on a function; ``number`` is ``major:minor``."""
-        place = '%s/block/%s' % (self._places[address], name)
+        controller = re.match('nvme[0-9]+', name)
+        # As the drivers have it: NVMe namespaces hang below a controller.
+        place = '%s/%s/%s' % (
+            self._places[address], 'nvme/%s' % controller.group()
+            if controller else 'block', name)
         os.makedirs(self._at(place), exist_ok=True)
         self._link('class/block/%s' % name, place)
         self._link('dev/block/%s' % number, place)
         if mounted_at is not None:
             self.proc('self/mountinfo', '25 1 %s / %s rw - ext4 /dev/%s rw\n'
                       % (number, mounted_at, name))
+
+    def multipath(self, name: str, number: str, *addresses: str) -> None:
+        """An NVMe drive as native multipath presents it.
+
+        The drive stands in the subsystem, not below its controllers, whose
+        own path devices (``nvme0c0n1``) are hidden.
+
+        :param addresses: functions of its controllers.
+        """
+        home = 'devices/virtual/nvme-subsystem/nvme-subsys0'
+        os.makedirs(self._at(home, name), exist_ok=True)
+        self._link('class/block/%s' % name, '%s/%s' % (home, name))
+        self._link('dev/block/%s' % number, '%s/%s' % (home, name))
+        for index, address in enumerate(addresses):
+            place = '%s/nvme/nvme%d' % (self._places[address], index)
+            os.makedirs(self._at(place, 'nvme0c%dn1' % index), exist_ok=True)
+            self._link('%s/nvme%d' % (home, index), place)
 
     def proc(self, name: str, text: str) -> None:
         path = os.path.join(os.path.dirname(self.path), 'proc', name)

@@ -50,6 +50,51 @@ class PreviewTest(base.TestCase):
         self.assertEqual((0, {}), self.preview())
         self.assertEqual(before, self.cloud.stored())
 
+    def test_a_host_that_is_renamed(self):
+        """ID-2: it showed devices of both names and refused nothing."""
+        self.cloud.bind(ONE)
+        self.cloud.placement.add_provider('compute-1.example.org')
+        self.cloud.configure(host='compute-1.example.org')
+        self.cloud.configure('agent', resource_provider_name=None)
+        status, found = self.preview()
+        self.assertEqual((1, [('reason', '[DEFAULT] host')]),
+                         (status, list(found)))
+        text, = found.values()
+        self.cloud.stop_agent()
+        error = self.assertRaises(services.StartRefused,
+                                  self.cloud.start_agent)
+        self.assertEqual(str(error), text)
+        # Where Placement knows the short name alone, the host is the same;
+        # what is free gets the name that the driver makes now.
+        self.cloud.placement.delete_provider(
+            self.cloud.placement.providers()['compute-1.example.org'])
+        before = self.cloud.handles()[ONE]
+        self.assertEqual(
+            (0, {('missing', TWO), ('new', TWO)}),
+            (lambda status, found: (status, {
+                (kind, subject.rpartition('_')[2])
+                for kind, subject in found}))(*self.preview()))
+        self.cloud.start_agent()
+        self.assertEqual(before, self.cloud.handles()[ONE])
+        self.assertEqual((1, 0), self.cloud.amounts(ONE))
+
+    def test_a_renamed_host_and_no_placement(self):
+        self.cloud.configure(host='compute-1.example.org')
+        self.cloud.configure('agent', resource_provider_name=None)
+        self.cloud.placement.fail('', status=503, times=None)
+        status, found = self.preview()
+        self.assertEqual(2, status)
+        self.assertIn('Placement', found['unknown', 'conductor'])
+
+    def test_an_allocated_device_whose_interface_is_gone(self):
+        """ID-4: asked with what is stored in mind, as the agent does."""
+        self.cloud.tree.net(ONE, 'ib0')
+        self.cloud.rules({'devname': 'ib0'}, {'address': TWO})
+        self.cloud.restart_agent()
+        self.cloud.bind(ONE)
+        self.cloud.tree.take_net('ib0')
+        self.assertEqual((0, {}), self.preview())
+
     def test_a_new_device(self):
         self.cloud.plug(THREE)
         self.assertEqual(

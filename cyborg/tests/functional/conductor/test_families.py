@@ -151,13 +151,26 @@ class PlanTest(Rows, base.ConductorTestCase):
         arq = self.arq()
         self.bind(arq, name=name(1))
         renamed = base.device(1, name='COMPUTE-1_0000:01:00.0')
+        before = self.host()
         self.report(renamed)
-        self.assertEqual([name(1)], self.names())
-        self.assertIn('allocated under the name compute-1_0000:01:00.0',
-                      ' '.join(self.logs.messages('WARNING')))
+        self.assertEqual(before, self.host())
+        self.assertAmounts({'CUSTOM_PCI': (1, 0)}, name(1))
+        self.assertEqual([], self.logs.messages('WARNING'))
         self.unbind(arq)
         self.report(renamed)
         self.assertEqual(['COMPUTE-1_0000:01:00.0'], self.names())
+
+    def test_another_driver_with_an_allocated_function(self):
+        """ID-1: beside the deployable that a guest has it of."""
+        card = base.device(1, handles=[base.handle(**base.address(1)),
+                                       base.handle(**base.address(2))])
+        self.report(card)
+        self.bind(self.arq(), self.arq(), name=name(1))
+        self.report(base.device(2))
+        self.assertEqual([name(1)], self.names())
+        self.assertIn('Device 0000:02:00.0 of host compute-1 is not taken '
+                      'over: it is allocated under the name %s.' % name(1),
+                      self.logs.messages('WARNING'))
 
     def test_two_drivers_with_one_function(self):
         """Its control path may be another's: a card's first function."""

@@ -153,6 +153,15 @@ class StartTest(base.MessageCase):
             services.rule(managed=False)])
         self.cloud.start_agent()
 
+    def test_renamed_host(self):
+        self.cloud.plug(ONE)
+        self.cloud.start_agent()
+        self.cloud.bind(ONE)
+        self.cloud.placement.add_provider('compute-1.example.org')
+        self.cloud.configure(host='compute-1.example.org')
+        self.cloud.configure('agent', resource_provider_name=None)
+        self.assertShown(self.refused())
+
     def test_no_provider(self):
         """B32"""
         self.cloud.placement.delete_provider(self.cloud.root)

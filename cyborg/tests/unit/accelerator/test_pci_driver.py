@@ -339,6 +339,36 @@ class DiscoverTest(DriverTestCase):
              'managed=false leaves its binding as it is, but it is bound to '
              'no driver: a guest cannot start with it'], self.warnings())
 
+    def test_advice_comes_again_when_its_reason_does(self):
+        """As for devices that cannot be read."""
+        self.add(driver='vfio-pci', module='vfio_pci')
+        self.tree.depend('vfio_pci_core', 'vfio_pci')
+        self.configure('{"managed": false}')
+        started = self.start()
+        for name in ('vfio-pci', 'nouveau', 'nouveau', 'vfio-pci',
+                     'nouveau'):
+            self.tree.bind('0000:3b:00.0', name)
+            started.discover()
+        self.assertEqual(2, len([text for text in self.warnings()
+                                 if 'nouveau does not provide' in text]))
+
+    def test_what_hangs_below_is_checked(self):
+        """DSC-4, f08: it goes to the guest as well."""
+        self.tree.add('0000:3a:00.0', 0x8086, 0x201d, 0x010400)
+        self.tree.add('10001:01:00.0', 0x8086, 0x0a54, 0x010802,
+                      parent='0000:3a:00.0')
+        self.configure('{"product_id": "201d"}')
+        error = self.assertRaises(exception.UnsafeDeviceRefused,
+                                  self.start().discover)
+        self.assertEqual(
+            'Device 0000:3a:00.0 of host compute-1 is selected for the '
+            'driver pci_driver, and 10001:01:00.0, which hangs below it and '
+            'goes to the guest with it, has the PCI class 0108 (Non-Volatile '
+            'memory controller), which that driver cannot clean. Exclude it '
+            'with [pci] exclude_list = 0000:3a:00.0, narrow [pci] '
+            'device_spec or, when all users of the device trust each other, '
+            'set [workarounds] allow_unsafe_devices = true.', error.message)
+
     def test_advice_in_other_words_is_not_given_again(self):
         """Each further VF changes the words."""
         self.add(totalvfs=4)

@@ -69,6 +69,17 @@ TEXTS = {
         {'uuid': 'A', 'host': 'c1', 'rp_uuid': 'RP', 'actual_host': 'c2'},
         'Accelerator request A asks for host c1, but resource provider RP '
         'belongs to host c2. Give the provider of a device of that host.'),
+    'HostNameChanged': (
+        {'host': 'c1.example.org', 'other': 'c1', 'devices': 3,
+         'allocated': 1},
+        'Host c1.example.org has devices stored under c1, another name of '
+        'this machine: 3 devices, 1 of their attach handles allocated. To '
+        'offer them once more as c1.example.org could give one device to two '
+        'guests, so the agent refuses. Either go back to the former name: '
+        '[agent] resource_provider_name = c1. Or delete the instances that '
+        'have these devices, start the agent once under the former name with '
+        '[agent] enabled_drivers empty, which removes what is stored, and '
+        'then as c1.example.org.'),
     'BindFunctionShared': (
         {'uuid': 'A', 'host': 'c1', 'address': '0000:0e:00.0',
          'other': 'its virtual function 0000:0e:00.2'},

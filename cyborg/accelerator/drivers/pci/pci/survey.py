@@ -20,6 +20,7 @@ from cyborg.pci import device_spec
 from cyborg.pci import exclusions
 from cyborg.pci import families
 from cyborg.pci import held as pci_held
+from cyborg.pci import links
 from cyborg.pci import selection
 from cyborg.pci import sysfs
 from cyborg.pci import usage
@@ -158,10 +159,13 @@ def survey(config: Configuration,
         raise exceptions.HostDevicesUnreadable(
             host=config.host, path=error.path,
             reason=error.reason) from None
-    uses = usage.host_uses(config.sysfs_path) if config.spec.rules else None
+    uses = below = None
     rules = config.spec.rules
+    if rules:
+        uses = usage.host_uses(config.sysfs_path)
+        below = links.below(config.sysfs_path)
     verdicts = selection.select(host.devices, rules, config.exclude,
-                                config.allow_unsafe, uses, held)
+                                config.allow_unsafe, uses, held, below)
     return Survey(
         verdicts, host.faults,
         tuple(selection.unused_exclusions(host.devices, config.exclude)),
@@ -204,9 +208,13 @@ def check_classes(host: str, found: Survey) -> None:
     refused = found.having(selection.Outcome.CLASS_REFUSED)
     if len(refused) == 1:
         device = refused[0].device
-        raise exception.UnsafeDeviceRefused(
+        culprit = refused[0].unclean or device
+        kind = (exceptions.UnsafeDeviceBelowRefused if refused[0].unclean
+                else exception.UnsafeDeviceRefused)
+        raise kind(
             address=str(device.address), host=host, driver=DRIVER,
-            pci_class=_class(device), class_name=device.class_name)
+            pci_class=_class(culprit), class_name=culprit.class_name,
+            below=str(culprit.address))
     if refused:
         raise exceptions.UnsafeDevicesRefused(
             count=len(refused), host=host, driver=DRIVER,
@@ -215,9 +223,10 @@ def check_classes(host: str, found: Survey) -> None:
 
 
 def _list(verdicts: Sequence[selection.Verdict]) -> str:
-    return ', '.join('%s (class %s, %s)' % (
-        v.device.address, _class(v.device), v.device.class_name)
-        for v in verdicts)
+    return ', '.join('%s (%sclass %s, %s)' % (
+        v.device.address, '%s below it, ' % v.unclean.address if v.unclean
+        else '', _class(v.unclean or v.device),
+        (v.unclean or v.device).class_name) for v in verdicts)
 
 
 def _class(device: sysfs.PciDevice) -> str:
