@@ -583,7 +583,7 @@ class ManagedModeUnsupported(ConfigInvalid):
 
 class HostNameChanged(ConfigInvalid):
     _msg_fmt = _('Host %(host)s has devices stored under %(other)s, another '
-                 'name of this machine: %(devices)d devices, %(allocated)d '
+                 'name of this machine: %(devices)s devices, %(allocated)s '
                  'of their attach handles allocated. To offer them once more '
                  'as %(host)s could give one device to two guests, so the '
                  'agent refuses. Either go back to the former name: '
