@@ -35,6 +35,26 @@ function iniset { _ini set "$@"; }
 function iniadd { _ini add "$@"; }
 function inicomment { _ini comment "$@"; }
 function sudo { "$@"; }
+# As the kernel would: the driver of a device changes with what is written.
+function tee {
+    local file=$1 text device
+    text=$(cat)
+    case $file in
+        */driver/unbind) rm "${file%/unbind}" ;;
+        */drivers_probe)
+            device=$PCI_SIM_SYSFS/bus/pci/devices/$text
+            mkdir -p "$PCI_SIM_SYSFS/bus/pci/drivers/$(<"$device/driver_override")"
+            ln -s "$PCI_SIM_SYSFS/bus/pci/drivers/$(<"$device/driver_override")" \
+                "$device/driver"
+            ;;
+        *) echo "$text" >"$file" ;;
+    esac
+}
+function git_clone {
+    note git_clone "$@"
+    git clone -q "$1" "$2"
+    git -C "$2" checkout -q "$3"
+}
 function modprobe { note modprobe "$@"; }
 function depmod { note depmod "$@"; }
 function make { note make "$@"; }

@@ -23,7 +23,9 @@ from cyborg.tests.fixtures import sysfs
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[3]
-SCRIPTS = ('plugin.sh', 'settings', 'lib/cyborg', 'lib/pci_sim')
+SCRIPTS = ('plugin.sh', 'settings', 'lib/cyborg', 'lib/pci_sim',
+           'upgrade/settings', 'upgrade/resources.sh', 'upgrade/shutdown.sh',
+           'upgrade/upgrade.sh')
 UART = 0x070002
 #: Who knows options that may stand in cyborg.conf.
 OPTIONS_OF = ('cyborg', 'keystonemiddleware.auth_token', 'oslo.concurrency',
@@ -76,6 +78,7 @@ class SandboxTestCase(base.TestCase):
             CYBORG_BIN_DIR=$SANDBOX/bin
             source {root}/devstack/lib/cyborg
             source {root}/devstack/lib/pci_sim
+            CYBORG_DIR=${{CYBORG_SOURCES:-$CYBORG_DIR}}
             """).format(here=HERE, root=ROOT) + script
         done = subprocess.run(
             ['bash', '-c', command], capture_output=True, text=True,
@@ -116,6 +119,18 @@ class ScriptsTest(base.TestCase):
             ['shellcheck', '-x', '-P', str(ROOT),
              *(str(ROOT / 'devstack' / name) for name in SCRIPTS),
              str(HERE / 'stubs.sh')],
+            capture_output=True, text=True, timeout=120)
+        self.assertEqual('', done.stdout)
+
+
+    def test_bashate(self):
+        """What OpenStack's gate asks of scripts, as DevStack asks it."""
+        if not shutil.which('bashate'):
+            needs.skip_or_fail('bashate is not installed')
+        done = subprocess.run(
+            # E005: files to source have no such name; E006: long lines.
+            ['bashate', '-i', 'E005,E006',
+             *(str(ROOT / 'devstack' / name) for name in SCRIPTS)],
             capture_output=True, text=True, timeout=120)
         self.assertEqual('', done.stdout)
 
@@ -241,27 +256,70 @@ class PciSimTest(SandboxTestCase):
             self.assertEqual('type-VF', json.loads(
                 pci['alias'][0])['device_type'])
 
+    def driver(self, address: str) -> str | None:
+        link = pathlib.Path(self.tree.path, 'bus/pci/devices', address,
+                            'driver')
+        return link.resolve().name if link.is_symlink() else None
+
     def test_unmanaged_devices_are_prepared(self):
-        """CON-3: VFs without a driver get vfio-pci, others keep theirs."""
-        kept = vf(PFS[0], 1)
-        self.tree.tree.bind(kept, 'fake_pci_sriov_vfio')
+        """CON-3: each VF gets the VFIO driver that can serve it.
+
+        A new one is with the driver that makes it a terminal of the host,
+        and vfio-pci finds no registers behind it.
+        """
+        self.tree.tree.bind(vf(PFS[0], 1), 'pci_sim_loopback_vf')
+        self.tree.tree.bind(vf(PFS[0], 2), 'pci_sim_vfio_pci')
         self.run_script('load_pci_sim')
         devices = pathlib.Path(self.tree.path, 'bus/pci/devices')
         for pf in PFS:
             self.assertEqual('4\n', (devices / pf / 'sriov_numvfs')
                              .read_text())
-            for number in range(1, 5):
-                override = devices / vf(pf, number) / 'driver_override'
-                if vf(pf, number) == kept:
-                    self.assertFalse(override.exists())
-                else:
-                    self.assertEqual('vfio-pci\n', override.read_text())
+            self.assertEqual(
+                {'pci_sim_vfio_pci'},
+                {self.driver(vf(pf, number)) for number in range(1, 5)})
         self.assertIn('modprobe fake_pci_sriov num_pfs=2', self.calls)
+
+    def published(self) -> pathlib.Path:
+        """A repository with the sources under the tag of their release."""
+        folder = self.sandbox / 'published'
+        (folder / 'pci-sim').mkdir(parents=True)
+        (folder / 'pci-sim' / 'Makefile').write_text('modules:\n')
+        git = ['git', '-C', str(folder), '-c', 'user.name=OpenStack', '-c',
+               'user.email=openstack-discuss@lists.openstack.org']
+        for words in (['init', '-q'], ['add', '-A'],
+                      ['commit', '-q', '-m', 'release'], ['tag', '17.0.0']):
+            subprocess.run(git + words, check=True, timeout=60)
+        return folder
+
+    def test_sources_by_name_and_ref(self):
+        """CON-3: what is built is what was published."""
+        self.run_script('install_pci_sim', PCI_SIM_REPO=str(self.published()))
+        sources = self.sandbox / 'dest' / 'pci-sim'
+        self.assertTrue((sources / 'Makefile').is_file())
+        self.assertTrue(any(call.startswith('git_clone')
+                            and call.endswith(' 17.0.0')
+                            for call in self.calls))
+        self.assertTrue(any(call.startswith('make') and str(sources) in call
+                            for call in self.calls))
+
+    def test_sources_of_history(self):
+        """CON-3: a gate without network has them in this repository."""
+        self.run_script('install_pci_sim', CYBORG_SOURCES=str(
+            self.published()))
+        self.assertFalse(any(call.startswith('git_clone')
+                             for call in self.calls))
+        self.assertTrue((self.sandbox / 'dest' / 'pci-sim' / 'Makefile')
+                        .is_file())
 
     def test_sources_missing(self):
         """CON-3: says what to set when the module's sources are missing."""
-        error = self.run_script('install_pci_sim', check=False)
-        self.assertIn('set PCI_SIM_DIR', error)
+        folder = self.published()
+        error = self.run_script(
+            'rm -r %s/pci-sim; git -C %s -c user.name=a -c user.email=b '
+            'commit -qam gone; git -C %s tag -f 17.0.0; install_pci_sim'
+            % (folder, folder, folder), check=False,
+            PCI_SIM_REPO=str(folder))
+        self.assertIn('set PCI_SIM_REPO', error)
 
     def test_resources(self):
         """CON-3: a profile and a flavor to try the devices with."""
