@@ -7,6 +7,7 @@ for it finds what it imports.
 
 import json
 import os
+import re
 
 from cyborg.common import exception
 from cyborg.common.i18n import _
@@ -18,6 +19,13 @@ from cyborg.pci import sysfs
 
 _VENDORS = {'10de': 'nvidia', '102b': 'matrox', '1bd4': 'inspur',
             '8086': 'intel', '1099': 'samsung', '1cf2': 'zte'}
+
+_LINE = re.compile(
+    r'(?P<address>[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}'
+    r'\.[0-9a-fA-F]) (?P<class_name>[^\[]*?) \[(?P<class_id>[0-9a-fA-F]{4})'
+    r'\]: (?P<device_name>.*?) \[(?P<vendor_id>[0-9a-fA-F]{4}):'
+    r'(?P<device_id>[0-9a-fA-F]{4})\](?: \(rev (?P<revision>[0-9a-fA-F]+)'
+    r'\))?')
 
 
 def get_vendor_maps() -> dict[str, str]:
@@ -82,20 +90,39 @@ def get_pci_devices() -> list[dict[str, str | None]]:
     """All PCI functions of this host, a mapping each.
 
     Keys: ``address``, ``class_name``, ``class_id``, ``device_name``,
-    ``vendor_id``, ``device_id``; ids in four lower case digits.
+    ``vendor_id``, ``device_id``, ``revision``, ``raw_line``; ids in lower
+    case digits. ``revision`` is None for 00, as ``lspci`` leaves it out.
 
     :raises cyborg.pci.sysfs.SysfsUnreadable: they can't be listed.
     """
     devices = sysfs.scan(CONF.pci.sysfs_path).devices
     names = ids.describe({(d.vendor_id, d.product_id) for d in devices})
-    return [{
-        'address': str(device.address),
-        'class_name': device.class_name,
-        'class_id': '%04x' % classes.subclass(device.class_code),
-        'device_name': names[device.vendor_id, device.product_id],
-        'vendor_id': device.vendor_id,
-        'device_id': device.product_id,
-    } for device in devices]
+    return [_as_lspci_shows(each, names[each.vendor_id, each.product_id])
+            for each in devices]
+
+
+def lspci_privileged() -> str:
+    """What ``lspci -nn -D`` would print; made from sysfs, without privilege.
+
+    Deprecated since 2027.1: call :func:`get_pci_devices`.
+
+    :raises cyborg.pci.sysfs.SysfsUnreadable: the devices can't be listed.
+    """
+    return ''.join('%s\n' % each['raw_line'] for each in get_pci_devices())
+
+
+def parse_lspci_line(line: str) -> dict[str, str | None] | None:
+    """A line of ``lspci -nn -D`` as :func:`get_pci_devices` has devices.
+
+    None for a line of another form. Deprecated since 2027.1.
+    """
+    match = _LINE.match(line)
+    if match is None:
+        return None
+    found = match.groupdict()
+    for key in ('class_id', 'vendor_id', 'device_id', 'revision'):
+        found[key] = found[key] and found[key].lower()
+    return {**found, 'raw_line': line}
 
 
 def get_ifname_by_pci_address(pci_addr: str,
@@ -112,6 +139,33 @@ def get_ifname_by_pci_address(pci_addr: str,
     if not names:
         raise exception.PciDeviceNotFoundById(id=pci_addr)
     return names[0]
+
+
+def _as_lspci_shows(device: sysfs.PciDevice, name: str
+                    ) -> dict[str, str | None]:
+    found = {'address': str(device.address), 'class_name': device.class_name,
+             'class_id': '%04x' % classes.subclass(device.class_code),
+             'device_name': name, 'vendor_id': device.vendor_id,
+             'device_id': device.product_id}
+    line = ('%(address)s %(class_name)s [%(class_id)s]: %(device_name)s '
+            '[%(vendor_id)s:%(device_id)s]' % found)
+    revision = _revision(found['address'])
+    if revision:
+        line += ' (rev %s)' % revision
+    return {**found, 'revision': revision, 'raw_line': line}
+
+
+def _revision(address: str) -> str | None:
+    """Two digits; None for 00 and when there is no telling."""
+    path = os.path.join(CONF.pci.sysfs_path, 'bus/pci/devices', address,
+                        'revision')
+    try:
+        with open(path, errors='backslashreplace') as file:
+            text = file.read().strip().removeprefix('0x').lower()
+    except OSError:
+        return None
+    return text if re.fullmatch('[0-9a-f]{2}', text) and text != '00' else (
+        None)
 
 
 def _address_info(pci_address: str) -> dict[str, str]:

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Virtual GPUs of a host: bind, unbind, reboot, and those of others.
+
+The test is the kernel: it makes and removes the devices that are asked for.
+"""
+
+import os
+import shutil
+
+import fixtures
+
+from cyborg import privsep
+from cyborg.agent import mdev
+from cyborg.tests import base
+from cyborg.tests.fixtures import services
+
+GPU = '0000:3b:00.0'
+KIND = 'nvidia-222'
+FOREIGN = '5a1c6f0e-1d1b-4b0e-8f0a-000000000001'
+
+
+class Kernel(fixtures.Fixture):
+    """The mediated devices of one GPU."""
+
+    def __init__(self, tree, total: int):
+        super().__init__()
+        self.root, self.total = tree.path, total
+        self.parent = os.path.join(self.root, 'bus/pci/devices', GPU)
+        self.types = os.path.join(self.parent, 'mdev_supported_types', KIND)
+
+    def _setUp(self):
+        self.load()
+        os.makedirs(os.path.join(self.root, 'class/mdev_bus'))
+        os.symlink(os.path.realpath(self.parent), os.path.join(
+            self.root, 'class/mdev_bus', GPU))
+        write = os.write
+
+        def written(descriptor, data):
+            path = os.readlink('/proc/self/fd/%d' % descriptor)
+            if path.endswith('/create') and path.startswith(self.root[:5]):
+                self.create(data.decode())
+            elif path.endswith('/remove'):
+                self.remove(os.path.basename(os.path.dirname(path)))
+            return write(descriptor, data)
+
+        self.useFixture(fixtures.MonkeyPatch('os.write', written))
+
+    def load(self):
+        """The vendor's driver is there."""
+        os.makedirs(os.path.join(self.types, 'devices'))
+        for name, text in (('name', 'GRID T4-1B'), ('create', '')):
+            with open(os.path.join(self.types, name), 'w') as stream:
+                stream.write(text)
+        self._count()
+
+    def create(self, uuid):
+        place = os.path.join(self.root, 'bus/mdev/devices', uuid)
+        os.makedirs(place)
+        open(os.path.join(place, 'remove'), 'w').close()
+        os.symlink(place, os.path.join(self.types, 'devices', uuid))
+        self._count()
+
+    def remove(self, uuid):
+        os.unlink(os.path.join(self.types, 'devices', uuid))
+        shutil.rmtree(os.path.join(self.root, 'bus/mdev/devices', uuid))
+        self._count()
+
+    def reboot(self):
+        for uuid in self.devices():
+            self.remove(uuid)
+
+    def devices(self):
+        return sorted(os.listdir(os.path.join(self.types, 'devices')))
+
+    def _count(self):
+        with open(os.path.join(self.types, 'available_instances'),
+                  'w') as stream:
+            stream.write('%d\n' % (self.total - len(self.devices())))
+
+
+class MediatedTest(base.TestCase):
+
+    def setUp(self):
+        super().setUp()
+        privsep.sys_admin_pctxt.set_client_mode(False)
+        self.addCleanup(privsep.sys_admin_pctxt.set_client_mode, True)
+        self.cloud = self.useFixture(
+            services.InOneProcess(self.conf, self.logs))
+        self.cloud.plug(GPU, product=0x1eb8)
+        self.kernel = self.useFixture(Kernel(self.cloud.tree, 4))
+        path = os.path.join(self.temp_dir(), 'cyborg.conf')
+        with open(path, 'w') as stream:
+            stream.write('[gpu_devices]\nenabled_vgpu_types = %s\n'
+                         '[vgpu_%s]\ndevice_addresses = %s\n'
+                         % (KIND, KIND, GPU.upper()))
+        self.conf.load_files(path)
+        self.cloud.configure('agent', enabled_drivers=['nvidia_gpu_driver'])
+        self.cloud.api.post_json('/v2/device_profiles', [{
+            'name': self.profile, 'groups': [{
+                'resources:VGPU': '1',
+                'trait:CUSTOM_NVIDIA_1EB8_T4_1B': 'required'}]}])
+        self.cloud.profile = self.profile
+        self.cloud.start_agent()
+
+    profile = 'vgpu'
+
+    def bind(self):
+        return self.cloud.bind_provider(self.cloud.provider(GPU), 'VGPU')
+
+    def handle(self, arq):
+        return self.cloud.arq(arq)['attach_handle_info']
+
+    def handles(self):
+        return [handle for device in self.cloud.stored().devices
+                for deployable in device.deployables
+                for handle in deployable.handles]
+
+    def used(self):
+        return sorted(h.uuid for h in self.handles() if h.allocated)
+
+    def amounts(self):
+        return self.cloud.placement.amounts(self.cloud.provider(GPU))['VGPU']
+
+    def test_bind_and_unbind(self):
+        self.assertEqual((4, 0), self.amounts())
+        arq = self.bind()
+        self.assertEqual(self.used(), self.kernel.devices())
+        self.assertEqual(KIND, self.handle(arq)['asked_type'])
+        self.cloud.report()
+        self.assertEqual((4, 0), self.amounts())
+        self.cloud.unbind(arq)
+        self.assertEqual([], self.kernel.devices())
+        self.assertEqual([], self.used())
+
+    def test_reboot(self):
+        arqs = [self.bind(), self.bind()]
+        before, stored = self.kernel.devices(), self.cloud.stored()
+        self.assertEqual(2, len(before))
+        self.cloud.stop_agent()
+        self.kernel.reboot()
+        self.cloud.start_agent()
+        self.assertEqual(before, self.kernel.devices())
+        self.assertEqual(stored, self.cloud.stored())
+        for arq in arqs:
+            self.cloud.unbind(arq)
+        self.assertEqual([], self.kernel.devices())
+
+    def test_reboot_with_a_late_driver(self):
+        """What can't be made yet is made by a later report."""
+        self.bind()
+        before, stored = self.kernel.devices(), self.cloud.stored()
+        self.cloud.stop_agent()
+        self.kernel.reboot()
+        away = self.kernel.types + '.away'
+        os.rename(self.kernel.types, away)
+        self.cloud.start_agent()
+        self.cloud.report()
+        self.assertEqual(1, len([
+            text for text in self.logs.messages('WARNING')
+            if 'is gone and cannot be created again yet' in text]))
+        # Not there to be handed out, and nothing of the guest's is lost.
+        self.assertEqual(self.used(), before)
+        os.rename(away, self.kernel.types)
+        self.cloud.report()
+        self.assertEqual(before, self.kernel.devices())
+        self.assertEqual(stored, self.cloud.stored())
+
+    def test_devices_of_others(self):
+        self.kernel.create(FOREIGN)
+        self.cloud.report()
+        self.assertEqual((3, 0), self.amounts())
+        for _time in range(3):
+            self.bind()
+        self.cloud.report()
+        self.assertEqual((3, 0), self.amounts())
+        self.assertEqual(3, len(self.used()))
+
+    def test_devices_of_others_take_no_guests_number(self):
+        """The handles that are left are those in use."""
+        arqs = [self.bind() for _time in range(4)]
+        for arq in arqs[:2]:
+            self.cloud.unbind(arq)
+        kept = self.used()
+        self.kernel.create(FOREIGN)
+        self.cloud.report()
+        self.assertEqual((3, 0), self.amounts())
+        self.assertEqual(kept, self.used())
+        self.assertEqual(3, len(self.handles()))
+
+    def test_bind_meets_a_restart(self):
+        """Both make the same device; one is too late."""
+        made = FOREIGN
+        self.kernel.create(made)
+        self.useFixture(fixtures.MonkeyPatch(
+            'cyborg.pci.mdev.exists', lambda path, uuid: False))
+        self.useFixture(fixtures.MonkeyPatch('os.write', self.refuse))
+        self.assertIsNone(mdev.create(GPU, KIND, made))
+
+    @staticmethod
+    def refuse(descriptor, data):
+        raise FileExistsError(17, 'File exists')
