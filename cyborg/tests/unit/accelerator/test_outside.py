@@ -168,6 +168,7 @@ class OutsideTest(base.TestCase):
 
     def test_driver_of_a_vendor(self):
         import acme_drivers
+
         from cyborg.accelerator.drivers.fpga import base as fpga
         from cyborg.accelerator.drivers.fpga.intel import driver as intel
         from cyborg.accelerator.drivers.ssd import base as ssd
