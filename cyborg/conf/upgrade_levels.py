@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of ``[upgrade_levels]``: caps during a rolling upgrade."""
+"""Options of ``[upgrade_levels]``: caps while services are upgraded."""
 
 from oslo_config import cfg
 
@@ -7,15 +7,19 @@ GROUP = cfg.OptGroup(
     'upgrade_levels',
     title='Upgrade levels',
     help='Newest RPC version that this process may send while some services '
-         'still run an older release.')
+         'are still of an older release. A cap keeps messages readable for '
+         'them. It is no rolling upgrade, and mixed releases are not safe '
+         'because of it: upgrade all services in one go.')
 
 OPTS = [
     cfg.StrOpt(
         'conductor',
         help="""
 Cap on what is sent to conductors. Unset means the newest version, right as
-soon as all conductors are of this release. A rule with ``managed`` in ``[pci]
-device_spec`` needs 1.1.
+soon as all conductors are of this release; one of an older release refuses it.
+Below 1.1 an agent reports as one of 2026.2, and an API asks for accelerator
+requests as one of 2026.2. A rule with ``managed`` in ``[pci] device_spec``
+needs 1.1.
 
 Valid: ``1.0``, ``1.1``, ``2026.2``, ``2027.1``. Invalid: ``auto``,
 ``newest``.

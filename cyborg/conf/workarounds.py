@@ -15,8 +15,9 @@ OPTS = [
         deprecated_for_removal=True,
         deprecated_since='2027.1',
         deprecated_reason="""
-It lets users see what earlier users left on a device. Drivers that clean
-their devices take the place of those that need it.
+It lets users see what earlier users left on a device. It is removed once both
+are true: the NVMe driver that cleans its devices is available, and at least
+one release has passed since this option came, so in 2027.2 at the earliest.
 """,
         help="""
 Admit devices that no driver here can clean between users: NVMe controllers

@@ -21,6 +21,7 @@ from cyborg.tests import base
 from cyborg.tests.fixtures import services
 
 ONE, TWO, THREE = '0000:25:00.1', '0000:25:00.2', '0000:25:00.3'
+NVME = '0000:45:00.0'
 
 
 class TestBase(base.TestCase):
@@ -333,6 +334,28 @@ class TestReport(TestBase):
         self.assertEqual(before, self.cloud.stored())
         self.cloud.restart_agent()
         self.assertIn(THREE, self.cloud.handles())
+
+    def test_the_workaround_protects_what_is_allocated_all_the_same(self):
+        """DSC-5, REC-3: it lifts the class check and nothing else."""
+        self.cloud.plug(NVME, class_code=0x010802)
+        self.cloud.configure('workarounds', allow_unsafe_devices=True)
+        self.cloud.restart_agent()
+        self.cloud.bind(NVME)
+        before = self.cloud.stored()
+        self.cloud.configure('pci', device_spec=[
+            services.rule(managed=False)])
+        error = str(self.assertRaises(services.StartRefused,
+                                      self.cloud.restart_agent))
+        self.assertIn('Device %s of host compute-1 is allocated' % NVME,
+                      error)
+        self.assertEqual(before, self.cloud.stored())
+        # Without the workaround it is refused, and still its guest's.
+        self.cloud.configure('pci', device_spec=[services.rule()])
+        self.cloud.configure('workarounds', allow_unsafe_devices=False)
+        error = str(self.assertRaises(services.StartRefused,
+                                      self.cloud.restart_agent))
+        self.assertIn('Device %s of host compute-1' % NVME, error)
+        self.assertEqual(before, self.cloud.stored())
 
     def test_a_driver_with_unusable_attach_info_prevents_a_start(self):
         """REC-7: what is to be stored, as what is stored."""

@@ -27,6 +27,16 @@ def canonical(text: str) -> str:
     return ElementTree.canonicalize(text, strip_text=True)
 
 
+def _without_document(application):
+    """A service whose version document does not come through a proxy."""
+    def answer(environ, start_response):
+        if environ['PATH_INFO'].strip('/') in ('', 'v2'):
+            start_response('503 Service Unavailable', [])
+            return [b'']
+        return application(environ, start_response)
+    return answer
+
+
 class NovaTestCase(base.ConsumerTestCase):
 
     def nova(self, endpoint: base.Front, patched: bool) -> dict:
@@ -87,6 +97,15 @@ class PatchedNovaTest(NovaTestCase):
         error = self.nova(self.older(), patched=True).get('error', '')
         self.assertIn('AcceleratorRequestInvalidManagedMode', error)
         self.assertIn("0000:25:00.4 has the managed mode 'False'", error)
+
+    def test_version_document_that_cannot_be_read(self):
+        """CON-1: Nova does not go on as with a service that is too old."""
+        endpoint = self.useFixture(base.Front(
+            _without_document(self.service.application)))
+        error = self.nova(endpoint, patched=True).get('error', '')
+        self.assertIn('AcceleratorRequestOpFailed', error)
+        self.assertIn('Could not read the microversions', error)
+        self.assertNotIn(('GET', 'accelerator_requests'), endpoint.versions)
 
     def test_stored_value_is_no_boolean(self):
         """API-4: the service refuses, so that Nova never guesses."""

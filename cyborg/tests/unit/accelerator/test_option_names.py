@@ -5,13 +5,16 @@ oslo.config alone knows about the old name; what it does with both together is
 recorded here, since operators will meet it.
 """
 
+import itertools
 import os
 import subprocess
 import sys
+from unittest import mock
 
 from cyborg.accelerator.drivers.pci.pci import driver
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.common import exception
+from cyborg.conductor import rpcapi
 from cyborg.conf import CONF
 from cyborg.tests import base
 
@@ -69,6 +72,44 @@ class OptionNameTest(base.TestCase):
             self.assertRaises(
                 exception.ManagedModeUnsupported, survey.check_rpc_cap, CONF,
                 survey.configuration(CONF).spec)
+
+    def test_every_cap_through_init_host(self):
+        """RPC-1: each value, each name, and the helper is what decides."""
+        real = rpcapi.ConductorAPI.supports_object_indirection
+        for name, value, (cap, permitted) in itertools.product(
+                (OLD, NEW), ('true', 'false'), (
+                    ('1.0', False), ('2026.2', False), ('1.1', True),
+                    ('2027.1', True), (None, True))):
+            self.conf.load_files(self.write(
+                '%s = {"vendor_id": "10de"}' % name,
+                '%s = {"managed": %s}' % (name, value),
+                *(['[upgrade_levels]', 'conductor = ' + cap] if cap else ())))
+            with mock.patch.object(
+                    rpcapi.ConductorAPI, 'supports_object_indirection',
+                    autospec=True, side_effect=real) as helper, (
+                    mock.patch.object(survey.sysfs, 'scan')) as scan:
+                if permitted:
+                    driver.PCIDriver().init_host()
+                else:
+                    error = self.assertRaises(
+                        exception.ManagedModeUnsupported,
+                        driver.PCIDriver().init_host)
+                    for part in ('managed-mode support', '1.1', cap,
+                                 '[upgrade_levels] conductor'):
+                        self.assertIn(part, error.message)
+            self.assertEqual(1, helper.call_count, (name, value, cap))
+            scan.assert_not_called()
+
+    def test_no_helper_where_no_rule_sets_managed(self):
+        """RPC-1"""
+        for name in (OLD, NEW):
+            self.rules('%s = {"vendor_id": "10de"}' % name)
+            self.conf.set(group='upgrade_levels', conductor='1.0')
+            with mock.patch.object(
+                    rpcapi.ConductorAPI,
+                    'supports_object_indirection') as helper:
+                driver.PCIDriver().init_host()
+            helper.assert_not_called()
 
     def test_exclude_list_counts_once(self):
         """In one file or several; the driver tells what it leaves out."""
