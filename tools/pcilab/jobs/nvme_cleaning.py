@@ -168,8 +168,7 @@ class Guest:
             ['qemu-system-x86_64', '-accel', 'kvm', '-cpu', 'host', '-M',
              'q35', '-m', '192', '-nodefaults', '-display', 'none',
              '-no-reboot', '-serial', 'stdio', '-kernel',
-             '/boot/l2-vmlinuz' if os.path.exists('/boot/l2-vmlinuz')
-             else '/boot/guest-vmlinuz', '-initrd', '/tmp/guest.gz',
+             '/boot/guest-vmlinuz', '-initrd', '/tmp/guest.gz',
              '-append', 'console=ttyS0 quiet panic=-1 mitigations=off '
              'no_timer_check tsc=reliable guestjob=%s guesthold=%d' % (
                  job, hold), '-device', 'vfio-pci,host=' + address],
