@@ -39,17 +39,20 @@ class Request:
 
 
 class Journal:
-    """The journal of one host.
+    """The journal of one host; made by the first who writes.
 
-    :raises exceptions.JournalUnusable: the directory can't be used.
+    Each method raises exceptions.JournalUnusable when it can't be used.
     """
 
     def __init__(self, path: str, host: str):
         self.path = path
         self._host = host
         self._lock = None
+
+    def _make(self) -> None:
         with self._explained():
-            os.makedirs(os.path.join(path, _REQUESTS), mode=0o700,
+            os.makedirs(self.path, mode=0o700, exist_ok=True)
+            os.makedirs(os.path.join(self.path, _REQUESTS), mode=0o700,
                         exist_ok=True)
 
     @contextlib.contextmanager
@@ -67,6 +70,7 @@ class Journal:
 
         :raises exceptions.AnotherCleaner: another one has it.
         """
+        self._make()
         with self._explained():
             stream = open(os.path.join(self.path, _LOCK), 'a')
         try:
@@ -88,7 +92,8 @@ class Journal:
         """File name -> entry. A damaged one becomes an entry in error."""
         found = {}
         with self._explained():
-            names = sorted(os.listdir(self.path))
+            names = (sorted(os.listdir(self.path))
+                     if os.path.exists(self.path) else ())
         for name in names:
             if not name.endswith(journal.SUFFIX):
                 continue
@@ -152,6 +157,7 @@ class Journal:
 
     def ask(self, request: Request) -> None:
         """Leave a request for the cleaner."""
+        self._make()
         name = os.path.join(_REQUESTS, uuid.uuid4().hex + journal.SUFFIX)
         with self._explained():
             self._write(name, json.dumps(

@@ -93,6 +93,7 @@ class Cleaner:
         self._book = book.Book(journal, disks, now)
         self._told = told.Teller(settings.host, self.metrics)
         self._work: dict[str, _Work] = {}
+        self._hinted = False
         self._allocations_seen = 0
         self._silence_told = False
 
@@ -121,6 +122,7 @@ class Cleaner:
     def hint(self) -> None:
         """Something may have changed."""
         self.metrics.count('hints_total')
+        self._hinted = True
         self.wake.set()
 
     @property
@@ -192,7 +194,10 @@ class Cleaner:
     def views(self, facts: Mapping[str, nvme_records.Facts]
               ) -> dict[str, records.View]:
         """:raises exception.CyborgException: Placement can't be asked."""
-        return self._view.look(facts, lambda address: any(
+        # Where a guest runs, the end of its allocation changes nothing; who
+        # gave a hint expects to see it all the same.
+        hinted, self._hinted = self._hinted, False
+        return self._view.look(facts, lambda address: not hinted and any(
             use.kind == 'vfio' for use in facts[address].uses))
 
     def _settle(self, address, facts, view, rule, cyborg_rule) -> None:

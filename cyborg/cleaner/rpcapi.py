@@ -5,7 +5,9 @@ import oslo_messaging as messaging
 
 from cyborg.common import rpc
 
-TOPIC = 'cyborg-cleaner'
+#: Not the name of the listeners' pool: oslo.messaging names the queue of a
+#: pool after it, and RPC servers would take notifications out of it.
+TOPIC = 'cyborg-cleaner-hints'
 VERSION = '1.0'
 
 

@@ -9,6 +9,7 @@ import json
 from oslo_config import cfg
 
 from cyborg.cleaner import exceptions
+from cyborg.common import exception
 from cyborg.nvme import methods
 from cyborg.pci import device_spec
 from cyborg.pci import exclusions
@@ -90,11 +91,30 @@ def load(conf: cfg.ConfigOpts) -> Rules:
     """:raises CleanerConfigInvalid: names every fault of every entry.
 
     :raises CleanerWithoutRules: there is no entry.
+    :raises PciConfigInvalidDeviceSpec: Cyborg's own rules are wrong.
+    :raises PciConfigInvalidExcludeList: likewise.
     """
     return Rules(conf.host, conf.pci.sysfs_path,
                  rules(conf.host, conf.cleaner.device_spec),
-                 device_spec.load(conf.pci.device_spec),
-                 frozenset(exclusions.load(conf.pci.exclude_list)))
+                 _cyborgs(conf), _exclude(conf))
+
+
+def _cyborgs(conf) -> device_spec.DeviceSpec:
+    try:
+        return device_spec.load(conf.pci.device_spec)
+    except device_spec.InvalidDeviceSpec as error:
+        raise exception.PciConfigInvalidDeviceSpec(
+            host=conf.host, reason=str(error)) from None
+
+
+def _exclude(conf) -> frozenset:
+    try:
+        return frozenset(exclusions.load(conf.pci.exclude_list))
+    except exclusions.InvalidExcludeList as error:
+        fault = error.faults[0]
+        raise exception.PciConfigInvalidExcludeList(
+            host=conf.host, position=fault.position, entry=fault.entry,
+            reason=fault.reason) from None
 
 
 def rules(host: str, entries: Sequence[str]) -> device_spec.DeviceSpec:

@@ -21,6 +21,7 @@ from cyborg.common import config
 from cyborg.common import exception
 from cyborg.conf import CONF
 from cyborg.pci import usage
+from cyborg.standalone import cleaning_demo
 from cyborg.standalone import demo
 from cyborg.standalone import display
 from cyborg.standalone import proposal
@@ -43,6 +44,8 @@ def main(argv: list[str] | None = None) -> int:
             state = _configure(sys.argv if argv is None else argv, exits)
             stopping = _until_signalled()
             running = exits.enter_context(service.Standalone(CONF, state))
+            if CONF.demo_cleaning:
+                return cleaning_demo.run(CONF, state, sys.stdout)
             _show(running, state)
             if CONF.demo:
                 return demo.run(running.url, CONF.host, sys.stdout)
@@ -70,7 +73,7 @@ def _configure(argv: list[str], exits: contextlib.ExitStack) -> pathlib.Path:
     settings.check(CONF)
     if CONF.state_dir:
         state = pathlib.Path(CONF.state_dir).absolute()
-    elif CONF.demo:
+    elif CONF.demo or CONF.demo_cleaning:
         state = pathlib.Path(exits.enter_context(
             tempfile.TemporaryDirectory(prefix='cyborg-demo-')))
     else:

@@ -125,7 +125,7 @@ class Standalone:
 def _port(conf) -> int:
     if conf.port is not None:
         return conf.port
-    return 0 if conf.demo else DEFAULT_PORT
+    return 0 if conf.demo or conf.demo_cleaning else DEFAULT_PORT
 
 
 def _build_host(path: pathlib.Path) -> None:

@@ -37,6 +37,9 @@ CLI_OPTS = [
     cfg.BoolOpt('demo', default=False,
                 help='Take one device through discovery, profile, request, '
                      'bind, show and unbind, then exit.'),
+    cfg.BoolOpt('demo-cleaning', default=False,
+                help='With --simulate: let two guests have one NVMe disk, and '
+                     'show how it is erased between them, then exit.'),
     cfg.PortOpt('port', min=0, metavar='PORT',
                 help='Port of the API on 127.0.0.1. Default: 6666; with '
                      '--demo a free one.'),
@@ -60,6 +63,9 @@ def default_state_directory() -> pathlib.Path:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """:raises UsageError: options that contradict each other."""
+    if conf.demo_cleaning and not conf.simulate:
+        raise UsageError(reason=_('--demo-cleaning needs --simulate: it never '
+                                  'touches a real disk.'))
     if conf.simulate and conf.sysfs:
         raise UsageError(reason=_('--simulate and --sysfs exclude each '
                                   'other.'))

@@ -150,7 +150,12 @@ class ComputeHost(fixtures.Fixture):
     def boot(self, address: str = ONE):
         """:returns: (consumer, the guest)"""
         consumer = self.allocate(address)
-        return consumer, self.world.guest(address)
+        return consumer, self.guest(address)
+
+    def guest(self, address: str):
+        """Start the process of a guest; each disk's has its own number."""
+        return self.world.guest(
+            address, 4711 + sorted(self.providers).index(address))
 
     def delete(self, consumer, guest) -> None:
         guest.leave()

@@ -4,6 +4,8 @@
 import dataclasses
 import json
 import os
+import subprocess
+import sys
 
 from cyborg.cleaner import exceptions
 from cyborg.cleaner import journal as cleaner_journal
@@ -457,3 +459,122 @@ class JournalTest(base.CleanerTestCase):
         self.host.start()
         self.host.look(2)
         self.assertOffered(TWO)
+
+    def test_a_journal_that_cannot_be_used(self):
+        """CLEAN-25: with the whole text."""
+        path = os.path.join(self.host.path, 'file')
+        with open(path, 'w'):
+            pass
+        self.conf.set('cleaner', journal_path=path)
+        error = self.assertRaises(exceptions.JournalUnusable,
+                                  self.host.start)
+        self.assertEqual(
+            'The journal %s of host compute-1 cannot be used: %s: File '
+            'exists. It has to be a directory that the user of cyborg-cleaner '
+            'owns; see [cleaner] journal_path.' % (path, path),
+            error.message)
+
+
+class BindingTest(base.CleanerTestCase):
+
+    def test_the_driver_is_put_back(self):
+        """CLEAN-22: libvirt leaves it at vfio-pci with managed="no"."""
+        host = self.host
+        host.start()
+        host.look()
+        consumer, guest = host.boot()
+        guest.write(1, 0, base.SECRET)
+        host.look()
+        guest.leave(driver='vfio-pci')
+        host.placement.deallocate(consumer)
+        host.look()
+        self.assertOffered()
+        self.assertEqual('vfio-pci', host.world.host().port(
+            ONE).facts().binding.driver)
+        self.assertNotIn(base.SECRET, host.media())
+        second = host.boot()[1]
+        self.assertEqual(bytes(512), second.read(1, 0, 512))
+
+
+class ToldTest(base.CleanerTestCase):
+
+    def test_a_line_a_change_and_a_warning_a_refusal(self):
+        """CLEAN-31"""
+        host = self.host
+        host.start()
+        host.look()
+        consumer, guest = host.boot()
+        host.look(3)
+        host.placement.deallocate(consumer)
+        host.cleaner.hint()
+        host.look(3)
+        lines = [line for line in self.logs.messages('INFO')
+                 if line.startswith('Disk ')]
+        self.assertEqual(4, len(lines), lines)
+        self.assertEqual(
+            'Disk 0000:81:00.0 of host compute-1, serial SN0001: sealed -> '
+            'in_use (allocated), consumer %s, method crypto sanitize, 0.0 s'
+            % consumer, lines[2])
+        refusals = [line for line in self.logs.messages('WARNING')
+                    if 'vfio: ' in line]
+        self.assertEqual(['Disk 0000:81:00.0 of host compute-1: vfio: '
+                          'qemu-system-x86 (process 4711) has '
+                          '/dev/vfio/100'], refusals)
+
+    def test_metrics_file(self):
+        """CLEAN-32"""
+        path = os.path.join(self.host.path, 'cleaner.prom')
+        self.conf.set('cleaner', metrics_file=path)
+        self.host.start()
+        self.host.look()
+        with open(path) as file:
+            text = file.read()
+        for line in ('cyborg_cleaner_disks{state="sealed"} 1',
+                     'cyborg_cleaner_disks{state="error"} 0',
+                     'cyborg_cleaner_cleanings_total{method="crypto '
+                     'sanitize"} 1', 'cyborg_cleaner_oldest_dirty_seconds 0',
+                     'cyborg_cleaner_last_look_timestamp_seconds 1800000000'):
+            self.assertIn(line + '\n', text)
+        self.conf.set('cleaner', metrics_file='/nowhere/cleaner.prom')
+        self.host.stop()
+        self.host.start()
+        self.host.look(2)
+        self.assertEqual(1, len([
+            line for line in self.logs.messages('WARNING')
+            if 'the metrics file /nowhere/cleaner.prom cannot be written: No '
+            'such file or directory' in line]))
+
+
+class StartTest(base.CleanerTestCase):
+
+    def test_wrong_options_stop_the_command(self):
+        """CLEAN-4, with the whole text of each error."""
+        for group, options, text in (
+                ('cleaner', 'poll_interval = soon', '[cleaner] poll_interval '
+                 '= "soon" in %s is not valid: a whole number from 1 on is '
+                 'expected.'),
+                ('cleaner', 'concurrency = 0', '[cleaner] concurrency = "0" '
+                 'in %s is not valid: a whole number from 1 on is expected.'),
+                ('cleaner', 'max_percentage_used = 256', '[cleaner] '
+                 'max_percentage_used = "256" in %s is not valid: a whole '
+                 'number from 0 to 255 is expected.'),
+                ('nvme', 'cleanup_timeout = 30', '[nvme] cleanup_timeout = '
+                 '"30" in %s is not valid: a whole number from 60 on is '
+                 'expected.'),
+                ('cleaner', 'unknown = ignore', '[cleaner] unknown = '
+                 '"ignore" in %s is not valid: '),
+                ('cleaner', 'poll_interval = 60', 'is empty, so there is '
+                 'nothing to clean'),
+                ('cleaner', 'device_spec = {', '[cleaner] device_spec of host '
+                 'compute-1 is not valid')):
+            path = os.path.join(self.host.path, 'wrong.conf')
+            with open(path, 'w') as file:
+                file.write('[DEFAULT]\nhost = compute-1\n[%s]\n%s\n'
+                           % (group, options))
+            done = subprocess.run(
+                [sys.executable, '-W', 'ignore', '-m', 'cyborg.cmd.cleaner',
+                 '--config-file', path], capture_output=True, text=True,
+                timeout=120)
+            self.assertEqual(1, done.returncode, options)
+            self.assertIn('cyborg-cleaner cannot start: ', done.stderr)
+            self.assertIn(text.replace('%s', path), done.stderr)

@@ -246,3 +246,28 @@ class TestTrees(testscenarios.WithScenarios, StandaloneTestCase):
         self.assertEqual(0, status, output)
         self.assertIn('\n1 of %d offered.\n' % count, output)
         self.assertIn('That is all of it.', output)
+
+
+class CleaningDemoTest(StandaloneTestCase):
+
+    def test_the_story_of_a_disk(self):
+        """CLEAN-1, CLEAN-14: two acts, and why."""
+        status, output = self.run_to_end('--simulate', '--demo-cleaning')
+        self.assertEqual(0, status, output)
+        for line in (
+                'nova-compute sends instance.create.start',
+                'the guest writes: The password of the first guest',
+                'Placement: reserved 1; the cleaner: in_use (allocated)',
+                'erased by crypto sanitize, 64 blocks verified',
+                'it reads 512 zeros',
+                'nova-api sends instance.delete.end',
+                'Placement: reserved 1; the cleaner: dirty (freed)',
+                'not touched, because of vfio: qemu-system-x86 (process 4711)',
+                'the guest reads: Mine.', 'That is all of it.'):
+            self.assertIn(line, output)
+
+    def test_never_on_a_real_disk(self):
+        status, output = self.run_to_end('--demo-cleaning')
+        self.assertEqual(2, status)
+        self.assertIn('--demo-cleaning needs --simulate: it never touches a '
+                      'real disk.', output)
