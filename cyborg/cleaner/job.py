@@ -86,8 +86,24 @@ class Job:
         """
         try:
             self._clean()
+        except errors.NvmeError:
+            self._give_back()
+            raise
         finally:
             self._port.release()
+
+    def _give_back(self) -> None:
+        """Put the driver back also where the disk could not be cleaned."""
+        wanted = self.entry.binding
+        try:
+            if wanted is None or self._port.facts().binding == wanted:
+                return
+            self._port.restore_binding(wanted)
+        except errors.NvmeError as error:
+            # Why it was not cleaned matters more, and goes on its way.
+            LOG.warning('%s', error)
+            return
+        self._save(binding=None)
 
     def _save(self, **changes) -> None:
         self.entry = dataclasses.replace(self.entry, **changes)

@@ -187,9 +187,7 @@ class Cleaner:
         selected, both = self._rules.look()
         addresses = {*selected, *(entry.address for entry in
                                   self._book.all() if entry.address)}
-        return selected, both, {
-            address: self._disks.port(address).facts()
-            for address in addresses}
+        return selected, both, self._disks.facts(sorted(addresses))
 
     def views(self, facts: Mapping[str, nvme_records.Facts]
               ) -> dict[str, records.View]:
