@@ -104,7 +104,7 @@ class PatchedNovaTest(NovaTestCase):
             _without_document(self.service.application)))
         error = self.nova(endpoint, patched=True).get('error', '')
         self.assertIn('AcceleratorRequestOpFailed', error)
-        self.assertIn('Could not read the microversions', error)
+        self.assertIn('Unable to find a version discovery document', error)
         self.assertNotIn(('GET', 'accelerator_requests'), endpoint.versions)
 
     def test_stored_value_is_no_boolean(self):
