@@ -65,8 +65,10 @@ def hardware(vendor: str, model: str, board: str | None) -> tuple[str, str]:
 
     The product id stands in the board information where there is one: the
     SSD drivers put a product's name into ``model``, which changes with the
-    host's list of names while the device stays the same.
+    host's list of names while the device stays the same. The drivers for
+    Intel's cards write ids with ``0x``, others without.
     """
+    vendor = vendor.lower().removeprefix('0x')
     try:
         info = json.loads(board or '')
     except ValueError:
@@ -74,8 +76,8 @@ def hardware(vendor: str, model: str, board: str | None) -> tuple[str, str]:
     if isinstance(info, dict):
         product = info.get('product_id') or info.get('device_id')
         if isinstance(product, str):
-            return vendor.lower(), product.lower()
-    return vendor.lower(), model.lower()
+            return vendor, product.lower().removeprefix('0x')
+    return vendor, model.lower().removeprefix('0x')
 
 
 def _hardware(device) -> tuple[str, str]:

@@ -6,8 +6,12 @@ Source: Documentation/driver-api/vfio-mediated-device.rst of the Linux kernel.
 
 import dataclasses
 import os
+import re
 
 from cyborg.pci import links
+
+#: Of a number of mediated devices; no device has more than a few hundred.
+_DIGITS = 5
 
 
 class TypeUnusable(ValueError):
@@ -47,7 +51,7 @@ def read(sysfs_path: str, address: str, kind: str) -> MdevType:
                               or 'none at all'))
     place = os.path.join(_types(sysfs_path, address), kind)
     number = _text(place, 'available_instances')
-    if not (number.isascii() and number.isdigit()):
+    if not re.fullmatch('[0-9]{1,%d}' % _DIGITS, number):
         raise TypeUnusable('available_instances of type %s holds %r'
                            % (kind, number[:40]))
     return MdevType(

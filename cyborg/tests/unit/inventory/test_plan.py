@@ -227,6 +227,13 @@ class New(testtools.TestCase):
         self.assertEqual('0000:3b:00.0', fault.label)
         self.assertIn('more than once', fault.reason)
 
+    def test_ids_with_and_without_prefix_are_one_device(self):
+        """MIS-6: another driver takes over the same card."""
+        row = stored(found(vendor='0x8086', product='0x37c8'), in_use=True)
+        result = plan.plan([found(vendor='8086', product='37c8')], host(row))
+        self.assertEqual((), result.retained)
+        self.assertEqual(1, len(result.device_changes))
+
     def test_new_deployable_handle_and_attribute(self):
         row = stored(found())
         now = found(attributes=(('rc', 'Y'), ('trait0', 'OWNER_CYBORG')))
