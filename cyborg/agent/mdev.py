@@ -28,7 +28,8 @@ def create(pci_addr: str, asked_type: str, ah_uuid: str) -> None:
     """Create mediated device ``ah_uuid`` unless it is there already.
 
     :raises exception.PciDeviceWrongAddressFormat: ``pci_addr`` is none.
-    :raises exception.InvalidUUID: ``ah_uuid`` is none.
+    :raises exception.AttachHandleUUIDNeeded: there is no ``ah_uuid``.
+    :raises exception.InvalidUUID: it is no UUID.
     :raises exception.InvalidVGPUType: the device offers no such type.
     :raises exception.MdevFailed: the kernel refuses.
     """
@@ -116,7 +117,9 @@ def _address(text: str) -> str:
         raise exception.PciDeviceWrongAddressFormat(address=text) from None
 
 
-def _uuid(text: str) -> str:
+def _uuid(text: str | None) -> str:
+    if not text:
+        raise exception.AttachHandleUUIDNeeded()
     if not uuidutils.is_uuid_like(text):
         raise exception.InvalidUUID(uuid=text)
     return text.lower()

@@ -7,6 +7,7 @@ import tempfile
 from typing import Any
 
 from oslo_log import log as logging
+from oslo_utils import uuidutils
 
 from cyborg.agent import loading
 from cyborg.common import exception
@@ -42,8 +43,12 @@ def program(drivers: Sequence[loading.LoadedDriver], context,
 
     :param controlpath_id: a control path row, ``cpid_info`` decoded.
     :returns: what the driver answers; a true value means success.
+    :raises exception.InvalidUUID: ``bitstream_uuid`` is none.
     :raises exception.CyborgException: no driver, or no usable image.
     """
+    if not uuidutils.is_uuid_like(bitstream_uuid):
+        # It becomes a part of a path of the image service.
+        raise exception.InvalidUUID(uuid=bitstream_uuid)
     # Brings a library that few agents need and that takes long to import.
     from cyborg.agent import images
     driver = driver_for(drivers, driver_name)

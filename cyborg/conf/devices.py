@@ -113,10 +113,15 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
         conf.register_opts(options, group=group)
 
 
-def register_vgpu_opts(conf: cfg.ConfigOpts, types: list[str]) -> None:
-    """Make the groups known that the configured types ask for."""
-    for kind in types:
+def register_dynamic_opts(conf: cfg.ConfigOpts) -> None:
+    """Make the groups known that the configured types ask for.
+
+    Drivers written for 2026.2 call this before they read them.
+    """
+    for kind in conf.gpu_devices.enabled_vgpu_types:
         conf.register_opts(VGPU_OPTS, group='vgpu_' + kind)
+    for name in conf.nic_devices.enabled_nic_types:
+        conf.register_opts(X710_OPTS, group=name)
 
 
 def list_opts() -> dict:

@@ -99,6 +99,15 @@ class ProgramTest(base.TestCase):
                  '0000:3b:00.0', '--base', '--image', self.image]):
             self.assertRaises(ValueError, privileged.run, command)
 
+    def test_image_that_is_none(self):
+        """Nothing is fetched and nothing programmed."""
+        drivers = [loading.LoadedDriver('intel_fpga_driver',
+                                        intel.IntelFPGADriver())]
+        for image in ('../../etc/passwd', '', None, 'image'):
+            self.assertRaises(
+                exception.InvalidUUID, programming.program, drivers,
+                self.context, PATH, image, 'intel')
+
     def test_driver_that_is_asked(self):
         """fpg-20, fpg-22, fpg-23, ifp-16, xil-19: by the stored name."""
         drivers = [loading.LoadedDriver(name, made) for name, made in (

@@ -76,6 +76,14 @@ class TestMdev(base.TestCase):
                           kind='../../x')
         self.assertRaises(exception.InvalidUUID, self.remove, handle='../x')
 
+    def test_no_uuid(self):
+        """gpu-37"""
+        for uuid_ in (None, ''):
+            self.assertRaises(
+                exception.AttachHandleUUIDNeeded,
+                self.manager.create_vgpu_mdev, self.context, PARENT,
+                'nvidia-35', uuid_)
+
     def test_privileged_side_trusts_nobody(self):
         from cyborg.privsep import mdev
         for arguments in (('../..', 'nvidia-35', self.uuid),

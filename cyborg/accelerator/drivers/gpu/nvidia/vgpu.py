@@ -23,7 +23,7 @@ def types_by_address(conf: cfg.ConfigOpts) -> dict[PciAddress, str]:
         types, or no address.
     """
     kinds = list(dict.fromkeys(conf.gpu_devices.enabled_vgpu_types))
-    devices.register_vgpu_opts(conf, kinds)
+    devices.register_dynamic_opts(conf)
     found: dict[PciAddress, str] = {}
     for kind in kinds:
         group = 'vgpu_' + kind
