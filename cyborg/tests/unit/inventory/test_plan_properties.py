@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What holds for every plan, over random hosts."""
 
+import dataclasses
+import json
+
 import hypothesis
 from hypothesis import strategies as st
 import testtools
 
 from cyborg.inventory import plan
+from cyborg.inventory import relatives
+from cyborg.pci import address as pci_address
 from cyborg.tests.unit.inventory import builders
 
 ADDRESSES = ['0000:%02x:00.%d' % (bus, function)
@@ -73,3 +78,99 @@ class Properties(testtools.TestCase):
                      'removed_devices', 'handle_updates', 'present'):
             self.assertEqual(getattr(one, name), getattr(other, name))
         self.assertEqual(set(one.new_devices), set(other.new_devices))
+
+
+ROOTS = ['0000:01:00.0', '0000:02:00.0']
+FUNCTIONS = {'%s%d' % (root[:-1], number): root if number else None
+             for root in ROOTS for number in range(3)}
+
+
+def _function(address, name, with_parent):
+    parent = FUNCTIONS[address]
+    device = builders.found(address, product='1014' if parent else '1013')
+    board = json.loads(device.std_board_info)
+    if parent and with_parent:
+        board['physfn'] = parent
+    deployable = dataclasses.replace(device.deployables[0],
+                                     name='%s_%s' % (name, address))
+    return dataclasses.replace(device, std_board_info=json.dumps(board),
+                               deployables=(deployable,))
+
+
+@st.composite
+def cards(draw, allocated=False):
+    """PFs and VFs under changing names; some VFs don't tell their PF."""
+    name = draw(st.sampled_from(['c1', 'C1', 'c1.example.org']))
+    return [_function(address, name, draw(st.booleans()) or not allocated)
+            for address in draw(st.sets(st.sampled_from(sorted(FUNCTIONS))))]
+
+
+@st.composite
+def histories(draw):
+    """Rows of whatever reports and binds there were."""
+    rows, taken = [], set()
+    for number, device in enumerate(draw(cards(allocated=True)), 1):
+        marks = draw(MARKS)
+        rows.append(builders.stored(device, number, **marks))
+        if marks and draw(st.booleans()):
+            # 2026.2 could store a device a second time, and give it away.
+            rows.append(dataclasses.replace(
+                builders.stored(_function(
+                    str(pci_address.PciAddress(*device.key[1])), 'old',
+                    True), number + 50), controlpath=None))
+        taken.add(device.key)
+    return builders.host(*rows)
+
+
+class IdentityProperties(testtools.TestCase):
+    """ID-1, ID-3: of any cards, names, rules and allocations."""
+
+    @hypothesis.given(cards(), histories())
+    def test_nothing_is_offered_beside_what_it_is_a_part_of(
+            self, now, before):
+        result = plan.plan(now, before)
+        allocated = {h.key for device in before.devices
+                     for d in device.deployables for h in d.handles
+                     if h.allocated}
+        fresh = [h.key for device in result.new_devices
+                 for d in device.deployables for h in d.handles]
+        kept = [h.key for _, deployable, _ in result.present
+                for h in deployable.handles if not h.allocated]
+        offered = fresh + kept
+        self.assertEqual(len(set(offered)), len(offered))
+        self.assertEqual(set(), set(fresh) & allocated)
+        told = {device.key: device for device in now}
+        for address in offered:
+            device = told[address]
+            parent = relatives.parent(device.std_board_info)
+            if parent is not None:
+                self.assertNotIn(('PCI', parent.parts()),
+                                 allocated | set(offered))
+
+    @hypothesis.given(cards(), histories())
+    def test_the_second_report_of_the_same_adds_nothing(self, now, before):
+        first = plan.plan(now, before)
+        again = plan.plan(now, _followed(before, first))
+        self.assertEqual((), again.new_devices)
+        self.assertEqual((), again.removed_devices)
+
+
+def _followed(before, result):
+    gone = {device.id for device in result.removed_devices}
+    gone_rows = {r.deployable.id for r in result.removed_deployables}
+    kept = [dataclasses.replace(device, deployables=tuple(
+        d for d in device.deployables if d.id not in gone_rows))
+        for device in before.devices if device.id not in gone]
+    added = [builders.stored(device, number)
+             for number, device in enumerate(result.new_devices, 1000)]
+    rows = {device.id: device for device in kept + added}
+    for change in result.device_changes:
+        rows[change.device.id] = dataclasses.replace(
+            rows[change.device.id], **dict(change.columns))
+    for number, record in enumerate(result.new_deployables, 5000):
+        row = rows[record.device.id]
+        fresh = builders.stored(dataclasses.replace(
+            builders.found(), deployables=(record.deployable,)), number)
+        rows[row.id] = dataclasses.replace(
+            row, deployables=row.deployables + fresh.deployables)
+    return builders.host(*rows.values())
