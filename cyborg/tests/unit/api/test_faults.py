@@ -64,6 +64,17 @@ class TestFault(base.TestCase):
                 type(error).__name__, TRACEBACK, [])
             self.assertFalse(self.check(remote, 503).unexpected)
 
+    def test_a_conductor_of_an_older_release(self):
+        """ID-7: what to upgrade, and no fault of this service."""
+        text = ('A conductor of an older release answered. The conductors '
+                'have to be upgraded before the API services; until they are, '
+                '[upgrade_levels] conductor of the API services has to name '
+                'the older release.')
+        for error in (
+                oslo_messaging.UnsupportedVersion('1.1', 'arq_create'),
+                oslo_messaging.RemoteError('UnsupportedVersion', 'text')):
+            self.check(error, 503, text)
+
     def test_what_the_database_cannot_hold_is_the_clients_mistake(self):
         self.check(db_exc.DBDataError(TRACEBACK), 400)
         self.check(oslo_messaging.RemoteError(
