@@ -90,3 +90,20 @@ class StoredRowsTest(base.TestCase):
                 self.assertEqual(stored, self.cloud.stored())
                 self.assertEqual(providers, self.providers())
                 self.cloud.stop_agent()
+
+    def test_leftovers_of_a_dropped_driver(self):
+        """A deployable without provider, handle or attribute goes."""
+        steps = recorded.stored_rows()[test_stored_rows.DROPPED]
+        case = recorded.cases()['gpu-02']
+        with recorded.RecordedHost(self.conf, case) as host:
+            self.cloud = self.useFixture(
+                services.InOneProcess(self.conf, self.logs))
+            self.cloud.configure('agent', enabled_drivers=[case['driver']])
+            self.cloud.configure('pci', sysfs_path=host.sysfs)
+            self.store(steps[-1]['rows'])
+            self.assertEqual(['AICHIP'], [
+                device.type for device in self.cloud.stored().devices])
+            self.cloud.start_agent()
+            self.assertEqual(['GPU'], [
+                device.type for device in self.cloud.stored().devices])
+            self.assertEqual([], self.logs.messages('ERROR'))

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import os
 import random
+import shutil
 
 import hypothesis
 from hypothesis import strategies
@@ -141,6 +142,73 @@ class FPGATest(MemoryTestCase):
         device, = self.discover()
         self.assertEqual(recorded_keys, [
             key for key, _value in device.deployables[0].attributes])
+
+
+class GPUTest(MemoryTestCase):
+
+    def test_virtual_functions_without_mediated_devices(self):
+        """From Linux 6.8 on; the warning says what to do."""
+        self.start('gpu-25')
+        shutil.rmtree(self.path(
+            'bus/pci/devices/0000:41:00.4/mdev_supported_types'))
+        names = {each.name for device in self.discover()
+                 for each in device.deployables}
+        self.assertNotIn('compute-1_0000:41:00.4', names)
+        self.assertIn('compute-1_0000:41:00.5', names)
+        self.assertLogged('WARNING', 'select those with [pci] device_spec, '
+                          '"managed": false, for pci_driver')
+
+    def test_physical_function_beside_its_virtual_ones(self):
+        """ID-3, gpu-23: not where it is known what is allocated."""
+        for used, offered in ((None, False), ('0', True), ('4', False)):
+            self.start('gpu-23')
+            found = self.discover()
+            self.assertIn('compute-1_0000:41:00.0', self.names(found))
+            rows = self.stored([
+                device for device in found if used and
+                json.loads(device.cpid_info)['function'] == used],
+                in_use=True)
+            names = self.names(self.discover(rows))
+            self.assertEqual(offered, 'compute-1_0000:41:00.0' in names)
+            self.assertEqual(offered, len(names) == 1)
+
+    def test_virtual_function_that_is_being_removed(self):
+        """ID-4: its link goes first, and the guest still has it."""
+        self.start('gpu-23')
+        rows = self.stored([
+            device for device in self.discover()
+            if json.loads(device.cpid_info)['function'] == '4'], in_use=True)
+        before = self.names(self.discover(rows))
+        for name in os.listdir(self.path('bus/pci/devices')):
+            link = self.path('bus/pci/devices', name, 'physfn')
+            if os.path.islink(link):
+                os.unlink(link)
+        self.assertNotIn('compute-1_0000:41:00.0', before)
+        self.assertEqual(before, self.names(self.discover(rows)))
+
+    @staticmethod
+    def names(found):
+        return {each.name for device in found for each in device.deployables}
+
+
+class NumaTest(MemoryTestCase):
+
+    def test_node_of_functions_and_none_of_parts(self):
+        """DSC-7"""
+        for case, told in (('qat-05', True), ('nic-04', True),
+                           ('xil-04', True), ('fpg-10', True),
+                           ('ifp-02', True), ('gpu-02', True),
+                           ('gpu-07', False)):
+            self.start(case)
+            for name in os.listdir(self.path('bus/pci/devices')):
+                with open(self.path('bus/pci/devices', name, 'numa_node'),
+                          'w') as stream:
+                    stream.write('1\n')
+            nodes = {json.loads(handle.attach_info).get('numa_node')
+                     for device in self.discover()
+                     for each in device.deployables
+                     for handle in each.handles}
+            self.assertEqual({1 if told else None}, nodes, case)
 
 
 class XilinxTest(MemoryTestCase):
