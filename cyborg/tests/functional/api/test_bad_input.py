@@ -478,7 +478,8 @@ class TestHeaders(BadInputTestCase):
 
     def test_paths(self):
         for path in ('/v1', '/v3', '/v2.0', '/v2/foo', '/foo', '/v1/devices',
-                     '/v2/foo/devices', '/v2/devices/x/y', '/accelerator/v2',
+                     '/v2/foo/devices', '/v2/devices/x/y',
+                     '/accelerator/v2/foo', '/accelerator/accelerator/v2',
                      '/v2/__class__', '/v2/_route', '/v2/children',
                      '/v2/devices/x/__init__', '/V2', '/v2/../v2'):
             self.check(self.admin.get(path), path, (404,))

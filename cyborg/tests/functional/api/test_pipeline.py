@@ -108,8 +108,11 @@ class TestWithoutKeystone(base.ApiTestCase):
     def configure(self):
         config.set_api_defaults()
         loading.register_auth_conf_options(CONF, 'keystone_authtoken')
-        CONF.register_opts(loading.get_auth_plugin_conf_options('password'),
-                           group='keystone_authtoken')
+        options = loading.get_auth_plugin_conf_options('password')
+        CONF.register_opts(options, group='keystone_authtoken')
+        # Some are required, of whoever reads a configuration from now on.
+        self.addCleanup(CONF.unregister_opts, options,
+                        group='keystone_authtoken')
         url = 'http://127.0.0.1:%d' % processes.free_port()
         self.conf.set(
             group='keystone_authtoken', auth_type='password', username='c',
