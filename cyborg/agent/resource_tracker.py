@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
+import copy
 import threading
+import time
 
 from oslo_log import log as logging
 import oslo_messaging as messaging
@@ -23,6 +25,7 @@ from cyborg.agent import loading
 from cyborg.agent import mdev
 from cyborg.agent import names
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common.i18n import _
 from cyborg.conductor import rpcapi as conductor_rpcapi
@@ -70,6 +73,7 @@ class ResourceTracker:
         self._said: set[str] = set()
         # Until a report has seen them: the host may have been rebooted.
         self._mdevs_lost = True
+        self._last_number = 0
 
     def report(self, context, hostname: str) -> None:
         """Look for devices and report them.
@@ -87,7 +91,40 @@ class ResourceTracker:
         :raises exception.AttachHandleChanged: a handle changed twice while
             it was updated (REC-5).
         """
-        with self._lock, timeutils.StopWatch() as watch:
+        with self._lock:
+            try:
+                self._report_once(context, hostname)
+            except exception.ReportOutdated as error:
+                # Our clock was set back, or an agent that ended meanwhile
+                # was the last one: ours is the newest all the same. Whoever
+                # waits for no answer is not told, and does not try again.
+                self._last_number = max(self._last_number,
+                                        error.kwargs.get('newest', 0))
+                self._again(context, hostname)
+
+    def _again(self, context, hostname: str) -> None:
+        try:
+            self._report_once(context, hostname)
+        except exception.ReportOutdated as error:
+            # Somebody else reports this host right now.
+            LOG.warning('%s', error.message)
+
+    def _numbered(self, context, hostname: str):
+        """A context for the next report, which says which one it is.
+
+        The number is the time on this host in microseconds, and more than
+        that of the report before; it is compared with no other host's.
+        """
+        self._last_number = max(self._last_number + 1,
+                                time.time_ns() // 1000)
+        numbered = copy.copy(context)
+        numbered.report = cyborg_context.Report(hostname, self._last_number)
+        return numbered
+
+    def _report_once(self, context, hostname: str) -> None:
+        with timeutils.StopWatch() as watch:
+            # Older than what was seen of the host afterwards.
+            context = self._numbered(context, hostname)
             found, inventory = self._look(context, hostname)
             updated, devices = 0, list(found.devices)
             if inventory is not None:

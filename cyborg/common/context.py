@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who asks, and for whom: the context of a request."""
 
+import dataclasses
+
 from oslo_context import context
 
 # Only what a service behind the RPC boundary looks up in the catalog is
@@ -14,7 +16,18 @@ _CARRIED = ('auth_token', 'user_id', 'project_id', 'domain_id',
             'show_deleted', 'request_id', 'global_request_id',
             'resource_uuid', 'roles', 'user_name', 'project_name',
             'domain_name', 'is_admin_project', 'system_scope',
-            'service_catalog', 'machine')
+            'service_catalog', 'machine', 'report')
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The report of a host that a call of its agent belongs to.
+
+    :ivar number: greater than that of every report before.
+    """
+
+    host: str
+    number: int
 
 
 class RequestContext(context.RequestContext):
@@ -27,11 +40,14 @@ class RequestContext(context.RequestContext):
         ``cyborg.agent.machine``; older peers pass over it.
     :param is_admin: None (the default) derives it: whether the caller has
         exactly the role ``admin``. Policy and the project filter use it.
+    :param report: a :class:`Report`, or its values as they travel.
+    :ivar write_condition: called with the session when a transaction that
+        writes begins; stays in this process.
     """
 
     def __init__(self, user_id=None, project_id=None, is_admin=None,
                  service_catalog=None, user_auth_plugin=None,
-                 overwrite=True, machine=None, **kwargs):
+                 overwrite=True, machine=None, report=None, **kwargs):
         super().__init__(user_id=user_id, project_id=project_id,
                          is_admin=bool(is_admin), overwrite=overwrite,
                          **kwargs)
@@ -40,6 +56,8 @@ class RequestContext(context.RequestContext):
             if entry.get('type') in _CARRIED_SERVICE_TYPES]
         self.user_auth_plugin = user_auth_plugin
         self.machine = machine
+        self.report = _report(report)
+        self.write_condition = None
         if is_admin is None:
             self.is_admin = 'admin' in self.roles
 
@@ -56,6 +74,9 @@ class RequestContext(context.RequestContext):
         })
         if self.machine is not None:
             values['machine'] = self.machine
+        # Keys that 2026.2 passes over, and only where they say something.
+        if self.report is not None:
+            values['report'] = dataclasses.asdict(self.report)
         return values
 
     @classmethod
@@ -80,6 +101,16 @@ class RequestContext(context.RequestContext):
         values = super().to_policy_values()
         values['is_admin'] = self.is_admin
         return values
+
+
+def _report(given) -> Report | None:
+    """A peer's mistake in it makes no report."""
+    if not isinstance(given, dict):
+        return given
+    host, number = given.get('host'), given.get('number')
+    if isinstance(host, str) and type(number) is int and number > 0:
+        return Report(host, number)
+    return None
 
 
 def get_admin_context(show_deleted: bool = False) -> RequestContext:

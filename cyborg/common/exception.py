@@ -297,6 +297,13 @@ class AgentUnreachable(ServiceUnavailable):
                  'Check that it runs, with [DEFAULT] host = %(host)s.')
 
 
+class ReportOutdated(Conflict):
+    _msg_fmt = _('A newer report of host %(host)s has begun (number '
+                 '%(newest)s), so nothing more is done for this one. Two '
+                 'agents that report under one host name do this to each '
+                 'other; else the next report repairs what is left.')
+
+
 class DeviceBusy(CyborgException):
     _msg_fmt = _('The device is busy: %(msg)s')
 

@@ -175,6 +175,17 @@ def unreleased(hostname: str, deployable: values.PersistedDeployable) -> Note:
         '%s.' % (where, handles))
 
 
+def stray(hostname: str, name: str, uuid: str) -> Note:
+    """For a provider of ours that has allocations and no device."""
+    where = 'Resource provider %s (%s) of host %s' % (uuid, name, hostname)
+    return Note(
+        logging.WARNING,
+        '%s belongs to no device, but has allocations. It is kept until they '
+        'go, and nothing new is placed on it. To see who has them: openstack '
+        'resource provider show --allocations %s.' % (where, uuid),
+        '%s, which belonged to no device, is gone or has one again.' % where)
+
+
 def _managed(plan, change) -> Note:
     return Note(
         logging.WARNING,

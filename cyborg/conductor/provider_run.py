@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One host's providers, brought in line one by one."""
 
+from collections.abc import Callable
 import dataclasses
 
 from oslo_log import log as logging
@@ -62,9 +63,13 @@ class Run:
     """One report of one host."""
 
     def __init__(self, client: placement.PlacementClient,
-                 known: names.Names, verified: dict, context, host: Host):
+                 known: names.Names, verified: dict, context, host: Host,
+                 check: Callable[[], None] = lambda: None,
+                 made: set[str] | None = None):
         """:param verified: what to remember beyond this report: desired
         uuid -> (generation, DesiredProvider when it was verified)
+        :param check: raises ReportOutdated when nothing is to be written
+        :param made: gets the uuids of providers that are created
         """
         self.client = client
         self.names = known
@@ -73,9 +78,14 @@ class Run:
         self.host = host
         self.outcomes: dict[str, Outcome] = {}
         self._unanswered = 0
+        self._check = check
+        self._made = made if made is not None else set()
 
     def attempt(self, wanted, action) -> None:
-        """Run the action for one provider; its errors stay its own."""
+        """Run the action for one provider; its errors stay its own.
+
+        :raises exception.ReportOutdated: a newer report has begun.
+        """
         if self._unanswered >= _GIVE_UP_AFTER:
             self.outcomes[wanted.uuid] = Outcome(
                 FAILED, wanted.uuid, 'not tried: Placement left %d requests '
@@ -84,6 +94,8 @@ class Run:
         try:
             self.outcomes[wanted.uuid] = action(wanted)
             self._unanswered = 0
+        except exception.ReportOutdated:
+            raise
         except exception.CyborgException as error:
             unreachable = isinstance(error, exception.PlacementServerError)
             self._unanswered = self._unanswered + 1 if unreachable else 0
@@ -99,6 +111,7 @@ class Run:
         if present.parent is None or present == self.host.provider:
             # A damaged rp_uuid must not cost the host its own provider.
             raise self._not_ours(wanted, present)
+        self._check()
         try:
             self.client.delete_provider(self.context, wanted.uuid)
         except exception.ResourceProviderInUse as error:
@@ -126,7 +139,11 @@ class Run:
         present = self.host.tree.get(wanted.uuid)
         if present is not None:
             self._check_place(wanted, present)
-            return self._bring_in_line(wanted, present.uuid)
+            try:
+                return self._bring_in_line(wanted, present.uuid)
+            except exception.PlacementResourceProviderNotFound:
+                LOG.debug('Provider %s went since the tree was read',
+                          present.uuid)
         # Before anything of the provider exists.
         self._check_traits(wanted, self._traits_of(wanted))
         self._check_class(wanted)
@@ -145,8 +162,11 @@ class Run:
             some databases tell them apart while others do not (B33).
         """
         for other in self.host.tree.values():
-            if other.name.casefold() == wanted.name.casefold():
+            if (other.name.casefold() == wanted.name.casefold()
+                    and other.uuid != wanted.uuid):
                 return False, self._adopted(wanted, other)
+        self._check()
+        self._made.add(wanted.uuid)
         try:
             return True, self.client.create_provider(
                 self.context, wanted.uuid, wanted.name,
@@ -193,6 +213,8 @@ class Run:
                     present = self._look(wanted, uuid)
                 writes = plan.decide(wanted, present,
                                      self._lift(wanted, present))
+                if kind != CREATED and writes.any:
+                    self._check()
                 wrote = self._write(wanted, uuid, present, writes)
                 break
             except (exception.ResourceProviderUpdateConflict,
@@ -223,7 +245,7 @@ class Run:
                            was_missing=was_missing)
         # Where it depends on what is allocated it is looked at every time.
         self.verified[uuid] = (
-            generation if wanted.held is None else _UNKNOWN,
+            _UNKNOWN if wanted.free else generation,
             dataclasses.replace(wanted, uuid=uuid))
         return Outcome(kind, uuid, was_missing=was_missing)
 

@@ -8,6 +8,7 @@ brought in line on its own: a refusal or a failure of one is reported and the
 others go on.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
@@ -16,6 +17,7 @@ from oslo_log import log as logging
 
 from cyborg.common import exception
 from cyborg.conductor import provider_run
+from cyborg.conductor import strays
 from cyborg.placement import client as placement
 from cyborg.placement import names
 from cyborg.placement import plan
@@ -62,12 +64,15 @@ class ProviderSync:
         self._verified: dict[str, tuple[int, plan.DesiredProvider]] = {}
         self._names = names.Names(client)
         self._said: dict[str, str] = {}
+        self.strays = strays.Strays(client)
 
     def sync(self, context, hostname: str,
              desired: Sequence[plan.DesiredProvider],
              changed: Iterable[str] = (),
              removed: Sequence[plan.DesiredProvider] = (),
-             host: provider_run.Host | None = None) -> SyncResult:
+             host: provider_run.Host | None = None,
+             check: Callable[[], None] = lambda: None,
+             made: set[str] | None = None) -> SyncResult:
         """Bring all providers of a host in line.
 
         :param desired: every deployable of the host that has a provider or
@@ -78,6 +83,9 @@ class ProviderSync:
             database. One that Placement refuses to delete (409) is reserved
             as a whole and comes back as RETAINED (MIS-4).
         :param host: from :meth:`find_host`, of the same report
+        :param check: raises ReportOutdated when a newer report has begun
+        :param made: gets the uuids of providers that are created
+        :raises ReportOutdated: by ``check``; the rest is not done
         :raises PlacementResourceProviderNotFound: no provider of the host
         :raises PlacementServerError: the tree could not be read
         :raises PlacementUnauthorized: likewise, refused credentials
@@ -88,7 +96,7 @@ class ProviderSync:
             context, hostname, [d.uuid for d in (*desired, *removed)
                                 if d.uuid not in set(changed)])
         run = provider_run.Run(self._client, self._names, self._verified,
-                               context, host)
+                               context, host, check, made)
         for wanted in removed:
             run.attempt(wanted, run.remove)
         todo = [wanted for wanted in desired

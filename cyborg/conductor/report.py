@@ -14,6 +14,11 @@ Only the rows tell which traits of a provider are ours. Another report of the
 host (a second agent, one that is being replaced) may give a provider a trait
 while this one takes it out of the rows, and then nobody would know it. So a
 report that changed a known provider or attributes looks at both again.
+
+A report ends where a newer one of the host begins, at whatever conductor: its
+transactions fail (see ``cyborg.db.report_order``), Placement is not written to
+any more, and providers that it made for rows which are gone are removed again.
+What a kill leaves there the next report removes.
 """
 
 import collections
@@ -21,6 +26,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
+import functools
 import logging
 import threading
 
@@ -31,9 +37,11 @@ from cyborg.common import exception
 from cyborg.conductor import absences
 from cyborg.conductor import notes
 from cyborg.conductor import providers
+from cyborg.conductor import strays
 from cyborg.conductor import wanted as wanted_providers
 from cyborg.db import host_changes
 from cyborg.db import host_inventory
+from cyborg.db import report_order
 from cyborg.inventory import changes
 from cyborg.inventory import plan as planner
 from cyborg.inventory import values
@@ -71,6 +79,8 @@ class Reporter:
                discovered: Sequence[values.DiscoveredDevice]) -> None:
         """Apply one complete discovery of a host.
 
+        :raises exception.ReportOutdated: a newer report of the host has
+            begun, here or at another conductor; nothing more was done.
         :raises exception.PlacementResourceProviderNotFound: Placement does
             not know the host; nothing was changed.
         :raises exception.PlacementServerError,
@@ -81,15 +91,23 @@ class Reporter:
         # Two reports of a host that overlap would be right, too, but each
         # would do the other's work again.
         with self._locks[hostname]:
-            _Report(context, hostname, discovered, self._sync,
-                    self._notebook).run()
+            turn = report_order.begin(context, hostname)
+            one = _Report(context, hostname, discovered, self._sync,
+                          self._notebook, turn)
+            try:
+                one.run()
+            except exception.ReportOutdated as error:
+                LOG.info('%s', error.message)
+                one.take_back(context)
+                raise
 
 
 class _Report:
     """One report on its way through database and Placement."""
 
-    def __init__(self, context, hostname, discovered, sync, notebook):
-        self.context = context
+    def __init__(self, context, hostname, discovered, sync, notebook, turn):
+        self.context = report_order.on_condition(context, turn.still)
+        self.check = functools.partial(turn.check, context)
         self.hostname = hostname
         self.discovered = tuple(discovered)
         self.sync = sync
@@ -99,6 +117,13 @@ class _Report:
         self.changed: set[int] = set()
         self.retained: set[int] = set()
         self.removed = 0
+        self.rows_went = False
+        #: uuids of providers that this report made, or tried to
+        self.made: set[str] = set()
+        #: provider's uuid -> traits that this report may have given it
+        self.given: dict[str, frozenset[str]] = {}
+        #: what was stored when the plan was made
+        self.persisted = values.PersistedHost(hostname)
         #: provider's uuid -> what it was made as, for rows that were known
         self.remade: dict[str, placement_plan.DesiredProvider] = {}
         #: deployable's uuid -> what became of its provider when it was first
@@ -123,7 +148,7 @@ class _Report:
         """:returns: what was planned, what became of the providers, and
             whether no other report can have got in between.
         """
-        self.notes, self.retained = {}, set()
+        self.notes, self.retained, self.rows_went = {}, set(), False
         plan = self._plan()
         host = self.sync.find_host(self.context, self.hostname,
                                    _provider_uuids(plan))
@@ -136,14 +161,16 @@ class _Report:
         self._sync_new(host, wanted, outcomes)
         self._change(plan, outcomes)
         self._remove(plan, wanted, outcomes)
+        self._remove_strays(host, wanted)
         self.changed |= plan.changed_device_ids
         # A provider that was to be created and was there is another's work.
         return plan, outcomes, (
-            alone and providers.UPDATED not in _kinds(outcomes))
+            alone and not self.rows_went
+            and providers.UPDATED not in _kinds(outcomes))
 
     def _plan(self) -> changes.Plan:
-        persisted = host_inventory.load(self.context, self.hostname)
-        return planner.plan(self.discovered, persisted,
+        self.persisted = host_inventory.load(self.context, self.hostname)
+        return planner.plan(self.discovered, self.persisted,
                             self.notebook.missing(self.hostname))
 
     # New rows
@@ -221,6 +248,9 @@ class _Report:
         touched = {wanted.known[record.deployable.id].uuid for record in (
             *plan.deployable_changes, *plan.attribute_changes)}
         desired = {d.uuid: d for d in wanted.known.values()}
+        for d in (*wanted.known.values(), *wanted.new.values()):
+            self.given[d.uuid] = self.given.get(
+                d.uuid, frozenset()) | d.traits
         # Another report removed provider and rows after this one had read
         # the rows; now that they are gone nobody else would remove it again.
         removed = {uuid: d for uuid, d in self.remade.items()
@@ -228,7 +258,8 @@ class _Report:
         removed |= {d.uuid: d for d in wanted.removed.values()}
         result = self.sync.sync(
             self.context, self.hostname, list(desired.values()),
-            changed=touched, host=host, removed=list(removed.values()))
+            changed=touched, host=host, removed=list(removed.values()),
+            check=self.check, made=self.made)
         self.remade |= {uuid: d for uuid, d in desired.items()
                         if result.outcomes[uuid].kind == providers.CREATED}
         for row, d in absences.rows(plan, wanted):
@@ -248,16 +279,55 @@ class _Report:
             batch = todo[start:start + _BATCH]
             result = self.sync.sync(
                 self.context, self.hostname, batch, host=host,
-                changed=[d.uuid for d in batch])
+                changed=[d.uuid for d in batch], check=self.check,
+                made=self.made)
             outcomes.update(result.outcomes)
             self._note_providers({
                 d.name: result.outcomes[d.uuid].provider_uuid for d in batch
                 if result.outcomes[d.uuid].kind in _HAS_PROVIDER})
 
     def _note_providers(self, by_name: dict[str, str]) -> None:
-        if by_name:
-            host_changes.set_provider_uuids(self.context, by_name,
-                                            self.hostname)
+        if by_name and host_changes.set_provider_uuids(
+                self.context, by_name, self.hostname) < len(by_name):
+            # Rows went since they were read; so do their providers.
+            self.rows_went = True
+
+    def _remove_strays(self, host, wanted) -> None:
+        rows = _rows(self.persisted)
+        found = strays.candidates(
+            host, wanted.uuids | {_provider_of(row) for row in rows},
+            {row.name for row in rows} | {d.name for d in (
+                *wanted.known.values(), *wanted.new.values())})
+        if not found:
+            return
+        self.check()
+        try:
+            result = self.sync.strays.remove(self.context, self.hostname,
+                                             found)
+        except exception.CyborgException as error:
+            self.notes['strays', ''] = notes.Note(
+                logging.WARNING, 'Providers of host %s that belong to no '
+                'device could not be removed: %s' % (
+                    self.hostname, exception.plain_text(error)))
+            return
+        for provider in result.held:
+            self.notes['stray', provider.uuid] = notes.stray(
+                self.hostname, provider.name, provider.uuid)
+
+    def take_back(self, context) -> None:
+        """Undo what was written for rows that are not so any more.
+
+        :param context: without a condition: this report is not the newest.
+        """
+        try:
+            host = self.sync.find_host(context, self.hostname)
+            self.sync.strays.take_back(
+                context, host, _rows(host_inventory.load(
+                    context, self.hostname)), self.made, self.given)
+        except (exception.CyborgException, db_exc.DBError) as error:
+            LOG.warning('What an outdated report of host %s wrote to '
+                        'Placement is left to the next one: %s',
+                        self.hostname, exception.plain_text(error))
 
     # Changed and removed rows
 
@@ -368,6 +438,10 @@ def _kinds(outcomes: dict) -> set[str]:
 def _failed(outcomes: dict) -> set[str]:
     return {uuid for uuid, outcome in outcomes.items()
             if outcome.kind == providers.FAILED}
+
+
+def _rows(host: values.PersistedHost) -> list[values.PersistedDeployable]:
+    return [d for device in host.devices for d in device.deployables]
 
 
 def _provider_uuids(plan: changes.Plan) -> list[str]:

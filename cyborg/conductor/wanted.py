@@ -11,6 +11,7 @@ import dataclasses
 
 from cyborg.common import constants
 from cyborg.inventory import changes
+from cyborg.inventory import identity
 from cyborg.inventory import values
 from cyborg.placement import plan as placement_plan
 
@@ -87,7 +88,7 @@ def _providers(plan: changes.Plan) -> Wanted:
         known[deployable.id] = dataclasses.replace(_desired(
             deployable, now.num_accelerators + missing, now.attributes,
             missing, device.status == disabled),
-            held=_held(deployable) if missing else None)
+            free=_free(deployable, now) if missing else 0)
     for record in plan.retained:
         # Without a provider there is nothing to hold back.
         if record.whole and record.deployable.rp_uuid:
@@ -119,8 +120,20 @@ def _missing_parts(retained: Iterable[changes.Retained]) -> dict[int, int]:
             for record in retained if not record.whole}
 
 
-def _held(deployable: values.PersistedDeployable) -> int:
-    return sum(handle.allocated for handle in deployable.handles)
+def _free(deployable: values.PersistedDeployable,
+          now: values.DiscoveredDeployable) -> int:
+    """Handles that are there and that nobody has."""
+    there = {handle.key for handle in now.handles}
+    taken = sum(handle.allocated and _key(handle) in there
+                for handle in deployable.handles)
+    return max(0, len(there) - taken)
+
+
+def _key(handle: values.PersistedHandle) -> identity.Key | None:
+    try:
+        return handle.key
+    except identity.InvalidInfo:
+        return None
 
 
 def _removed(plan: changes.Plan) -> Sequence[values.PersistedDeployable]:

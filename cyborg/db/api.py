@@ -113,8 +113,11 @@ def _transaction(manager, context, writing: bool) -> Iterator[orm.Session]:
             yield session
         return
     token = _writing.set(writing)
+    condition = getattr(context, 'write_condition', None)
     try:
         with manager.using(context) as session:
+            if writing and condition is not None:
+                condition(session)
             yield session
     finally:
         _writing.reset(token)
@@ -131,7 +134,8 @@ def reader(context):
 def writer(context):
     """Context manager for a write transaction; gives a SQLAlchemy session.
 
-    Commits when the outermost block ends, rolls back on any exception.
+    Commits when the outermost block ends, rolls back on any exception. What
+    the context says of writing (``write_condition``) is looked at first.
     """
     return _transaction(_manager.writer, context, True)
 

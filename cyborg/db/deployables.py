@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queries on ``deployables``."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,6 +27,21 @@ def get_by_rp_uuid(context, rp_uuid: str) -> models.Deployable:
     """
     with api.reader(context) as session:
         return query.one(session, models.Deployable, _NAME, rp_uuid=rp_uuid)
+
+
+def of_providers(context, uuids: Iterable[str], names: Iterable[str]
+                 ) -> set[str]:
+    """Which of these providers a deployable of whatever host stands for.
+
+    :returns: UUIDs of providers, and names of deployables.
+    """
+    deployable = models.Deployable
+    with api.reader(context) as session:
+        rows = session.execute(
+            sa.select(deployable.rp_uuid, deployable.name).where(sa.or_(
+                query.contains(deployable.rp_uuid, uuids),
+                query.contains(deployable.name, names)))).all()
+    return {text for row in rows for text in row if text}
 
 
 def list_(context, *, name: str | None = None, device_id: int | None = None,

@@ -292,6 +292,21 @@ def _change_attributes(session, change: changes.AttributeChange) -> None:
 
 
 @api.retry_on_deadlock
+def note_traits(context, deployable: values.PersistedDeployable,
+                traits: Iterable[str]) -> None:
+    """Store traits that its provider may have, so that they are looked at."""
+    with api.writer(context) as session:
+        found = [('trait_%s' % name, name) for name in sorted(traits)]
+        known = _ids(session, models.Attribute, [
+            uuids.attribute(deployable.uuid, key) for key, _ in found])
+        if _exists(session, models.Deployable, deployable.id):
+            _insert(session, models.Attribute, [
+                row for row in _attribute_rows(deployable.uuid,
+                                               deployable.id, found)
+                if row['uuid'] not in known])
+
+
+@api.retry_on_deadlock
 def update_handles(context, updates: Sequence[changes.HandleUpdate]
                    ) -> list[changes.HandleUpdate]:
     """Store type and text of handles that still are as the plan saw them.
@@ -323,12 +338,14 @@ def update_handles(context, updates: Sequence[changes.HandleUpdate]
 
 @api.retry_on_deadlock
 def set_provider_uuids(context, by_name: Mapping[str, str],
-                       hostname: str) -> None:
+                       hostname: str) -> int:
     """Note the providers of deployables, all in one statement.
 
     :param by_name: provider UUID by deployable name, of one host
+    :returns: how many rows there are of them.
     """
     deployable, device = models.Deployable, models.Device
+    found = 0
     with api.writer(context) as session:
         rows = session.execute(
             sa.select(deployable.id, deployable.name)
@@ -339,7 +356,8 @@ def set_provider_uuids(context, by_name: Mapping[str, str],
         # By id: a condition on the name, which has no index, would lock the
         # deployables of all hosts (PERF-4).
         for ids in _batched(list(wanted)):
-            _execute(
+            found += _execute(
                 session, sa.update(deployable).where(deployable.id.in_(ids))
                 .values(rp_uuid=sa.case({key: wanted[key] for key in ids},
                                         value=deployable.id)))
+    return found

@@ -78,6 +78,8 @@ class AttachHandle(base.PersistentObject):
         :param new_attach_info: JSON text for the same address.
         :raises exception.AttachHandleChanged: the row is not as this object
             has it; nothing was written. Read it again.
+        :raises exception.ReportOutdated: a newer report of the host that the
+            caller reports has begun; nothing was written.
         :raises exception.ManagedModeConflict: this object says that the
             handle is allocated, and ``managed`` would change.
         :raises exception.AttachInfoInvalid: the stored text is damaged.
@@ -85,6 +87,7 @@ class AttachHandle(base.PersistentObject):
             long, or differs in more than the settings.
         """
         from cyborg.db import attach_handles
+        from cyborg.db import report_order
         stored = self.attach_info
         before, after = self._settings(new_attach_info)
         changes_managed = before.managed != after.managed
@@ -98,7 +101,7 @@ class AttachHandle(base.PersistentObject):
         if wanted == stored:
             return
         attach_handles.replace_attach_info(
-            self._context, id=self.id, uuid=self.uuid,
+            report_order.of_agent(self._context), id=self.id, uuid=self.uuid,
             deployable_id=self.deployable_id, cpid_id=self.cpid_id,
             stored=stored, wanted=wanted, only_if_free=changes_managed)
         self.attach_info = wanted

@@ -45,8 +45,16 @@ class HostInventory(base.CyborgObject):
         """The inventory of a host; empty lists when nothing is known of it.
 
         One remote call, one transaction, a constant number of statements.
+
+        For an agent that begins a report (``context.report``) it is noted
+        that this is the newest one of its host.
+
+        :raises exception.ReportOutdated: it is not.
         """
         from cyborg.db import host_inventory
+        from cyborg.db import report_order
+        if context.report is not None:
+            report_order.begin(context, context.report.host)
         rows = host_inventory.rows(context, hostname)
         inventory = cls(
             context, hostname=hostname,

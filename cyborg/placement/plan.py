@@ -33,8 +33,8 @@ class DesiredProvider:
     :ivar name: name of the deployable
     :ivar total: units, missing ones that are still allocated included
     :ivar missing: units that are allocated but not found on the host
-    :ivar held: allocated units in the database, missing ones included, where
-        others can still be had; None where all that is missing is reserved
+    :ivar free: units of a device that is missing in part that can still be
+        had; 0 where all that is missing is reserved
     :ivar disabled: an operator disabled the device (status maintaining)
     :ivar traits: values of the trait attributes
     :ivar stale_traits: traits that the database gave this provider before
@@ -47,7 +47,7 @@ class DesiredProvider:
     resource_class: str
     total: int
     missing: int = 0
-    held: int | None = None
+    free: int = 0
     disabled: bool = False
     traits: frozenset[str] = frozenset()
     stale_traits: frozenset[str] = dataclasses.field(
@@ -78,6 +78,10 @@ class Writes:
     traits: frozenset[str] | None
     traits_first: bool
     waits_for: str = ''
+
+    @property
+    def any(self) -> bool:
+        return self.inventories is not None or self.traits is not None
 
 
 def provider_uuid(name: str) -> str:
@@ -114,7 +118,7 @@ def is_well_formed(name: str) -> bool:
 
 def needs_usages(desired: DesiredProvider, present: PresentProvider) -> bool:
     """Whether the decision depends on what is allocated."""
-    return desired.held is not None or any(
+    return desired.free > 0 or any(
         name != desired.resource_class or record.total > desired.total
         for name, record in present.inventories.items())
 
@@ -191,10 +195,10 @@ def _adjusted(desired, present, used, marked, others, lift):
     kept = _kept(present, total, others, lift)
     reserved, mark = reservation(kept, total, missing, desired.disabled,
                                  marked)
-    if mark and desired.held is not None and not desired.disabled:
+    if mark and desired.free and not desired.disabled:
         # Placement counts the allocations of missing units already, so that
         # reserving those, too, would take what can still be had.
-        reserved = max(0, min(missing, desired.held - used))
+        reserved = max(0, min(missing, total - used - desired.free))
     if present is None:
         return client.Inventory(total=total, reserved=reserved,
                                 max_unit=total), mark

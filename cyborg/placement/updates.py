@@ -76,6 +76,36 @@ def _mark(client, context, uuid, found, others: int | None) -> int:
                              {*traits.names, mark})
 
 
+@placement.retry_conflicts
+def hold(client: placement.PlacementClient, context, uuid: str) -> None:
+    """Reserve all units of a provider whose device is not there.
+
+    Marked as such first, so that the reservation goes when a device returns.
+    """
+    found = client.get_traits(context, uuid)
+    generation = found.generation
+    if constants.MISSING_TRAIT not in found.names:
+        names.Names(client).known_traits(context, {constants.MISSING_TRAIT})
+        generation = client.put_traits(
+            context, uuid, generation,
+            found.names | {constants.MISSING_TRAIT})
+    present = client.get_inventories(context, uuid)
+    wanted = {name: dataclasses.replace(record, reserved=record.total)
+              for name, record in present.by_class.items()}
+    if wanted != present.by_class:
+        client.put_inventories(context, uuid, generation, wanted)
+
+
+@placement.retry_conflicts
+def drop_traits(client: placement.PlacementClient, context, uuid: str,
+                stale: Iterable[str]) -> None:
+    """Take traits from a provider; others keep them."""
+    found = client.get_traits(context, uuid)
+    kept = found.names - set(stale)
+    if kept != found.names:
+        client.put_traits(context, uuid, found.generation, kept)
+
+
 def replace_traits(client: placement.PlacementClient, context, uuid: str,
                    prefix: str, wanted: Iterable[str]) -> None:
     """Give a provider these traits instead of all that begin with a prefix.

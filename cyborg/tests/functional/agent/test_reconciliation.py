@@ -212,6 +212,7 @@ class TestReport(TestBase):
 
     def test_unchanged_report_costs_two_calls(self):
         """PERF-1: whatever the number of devices."""
+        self.conf.set(rpc_response_timeout=400)
         statements = []
         present = 2
         for count in (16, 256, 1024):

@@ -75,13 +75,17 @@ def report(host: hardware.Host, kept: dict[int, Kept],
     after, providers, waits = {}, {}, False
     for bus in sorted(kept.keys() | host.cards.keys()):
         before, card = kept.get(bus), host.cards.get(bus)
-        units = used.get(bus, 0)
+        units, free = used.get(bus, 0), 0
         if card is not None and (
                 before is None or before.vendor == card.vendor
                 or not before.allocated):
             after[bus] = _present(card, before)
             total = len(after[bus].handles)
             lost = total - len(card.parts)
+            free = sum(part not in after[bus].allocated
+                       for part in card.parts)
+            # What is missing in part depends on what is given away.
+            waits |= bool(lost and free)
         elif before.allocated:
             after[bus] = before
             total = lost = max(before.total, len(before.allocated))
@@ -93,7 +97,8 @@ def report(host: hardware.Host, kept: dict[int, Kept],
         else:
             continue
         waits |= units > total
-        providers[bus] = _provider(after[bus], total, lost, units)
+        providers[bus] = _provider(after[bus], total, lost, units,
+                                   free)
         if after[bus].disabled and not before.allocated and lost:
             providers[bus] = dataclasses.replace(providers[bus], marked=None)
     return Outcome(after, providers, waits)
@@ -108,9 +113,12 @@ def _present(card: hardware.Card, before: Kept | None) -> Kept:
                 before is not None and before.disabled)
 
 
-def _provider(kept: Kept, total: int, lost: int, units: int) -> Provider:
+def _provider(kept: Kept, total: int, lost: int, units: int,
+              free: int) -> Provider:
+    """:param free: units of it that are there and nobody has."""
     # Never below what is given away (B02).
     lost, total = lost + max(0, units - total), max(total, units)
     lost = min(lost, total)
-    return Provider(total, total if kept.disabled else lost,
+    held = max(0, min(lost, total - units - free)) if free else lost
+    return Provider(total, total if kept.disabled else held,
                     kept.traits | {OWNER}, lost > 0)

@@ -166,7 +166,9 @@ class MissingTest(MissingCase):
             self.assertGone()
 
         self.placement.before('GET /resource_providers', release_and_report)
-        self.report(base.device(2), by=other)
+        # It was overtaken, and does nothing more.
+        self.assertRaises(base.EXPECTED, self.report, base.device(2),
+                          by=other)
         self.assertGone()
         for by in (self.manager, other):
             self.report(base.device(2), by=by)
@@ -345,7 +347,8 @@ class PartTest(base.ConductorTestCase):
     def test_allocated_part_is_reserved(self):
         self.report_parts(self.parts[1:])
         self.assertEqual(4, len(self.deployable(NAME).handles))
-        self.assertAmounts({'CUSTOM_PCI': (4, 1)}, NAME)
+        # The missing one counts as used, and not as reserved as well.
+        self.assertAmounts({'CUSTOM_PCI': (4, 0)}, NAME)
         self.assertLogged('WARNING', 'does not show all of it')
         # What is still there can be given away, and no more.
         for _count in range(3):
@@ -367,7 +370,7 @@ class PartTest(base.ConductorTestCase):
             self.provider(NAME), 'CUSTOM_PCI',
             consumer=self.bind(second, name=NAME))
         self.report_parts(self.parts[2:3])
-        self.assertAmounts({'CUSTOM_PCI': (3, 2)}, NAME)
+        self.assertAmounts({'CUSTOM_PCI': (3, 0)}, NAME)
         self.logs.clear()
         self.report()
         self.assertAmounts({'CUSTOM_PCI': (2, 2)}, NAME)

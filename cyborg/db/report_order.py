@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which report of a host is the newest.
+
+An older report must not undo what a newer one did, however long the conductor
+that carries it out was paused, or a message was on its way. Two numbers say
+which one is older:
+
+* an agent numbers its reports, and sends the number with every call that
+  belongs to one (``RequestContext.report``). They come from the clock of the
+  one host that they are about, and are compared with each other only, so
+  that no two clocks have to agree;
+* whoever begins to carry out a report, numbered or not (2026.2 sends no
+  numbers), takes the host's next turn. Every transaction of a report holds
+  the row of the host until it ends, and fails when the turn has passed on.
+
+The row is one of ``quota_usages``. No release has ever used that table for
+anything, every database has it, and this release adds none: databases of
+2026.2 are used as they are, and given back as they are.
+"""
+
+from collections.abc import Iterator
+import copy
+import dataclasses
+import zlib
+
+from oslo_db import exception as db_exc
+import sqlalchemy as sa
+
+from cyborg.common import exception
+from cyborg.db import api
+from cyborg.db.sqlalchemy import models
+
+#: ``quota_usages.resource`` of our rows.
+RESOURCE = 'cyborg-reports'
+# Row ids to try for a host whose number is taken by another one.
+_PROBES = 64
+_MOST = 2 ** 31 - 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    """The right to write what follows from a report, until the next begins.
+
+    :ivar row_id: the host's row.
+    """
+
+    hostname: str
+    row_id: int
+    number: int
+
+    def still(self, session) -> None:
+        """Return while no other report of the host has begun.
+
+        Until the transaction ends none can begin.
+
+        :raises exception.ReportOutdated: one has.
+        """
+        usage = models.QuotaUsage
+        if not session.execute(
+                sa.update(usage).where(usage.id == self.row_id,
+                                       usage.in_use == self.number)
+                .values(reserved=0, updated_at=usage.updated_at),
+                execution_options={'synchronize_session': False}).rowcount:
+            raise exception.ReportOutdated(host=self.hostname, newest=_newest(
+                session, self.row_id))
+
+    def check(self, context) -> None:
+        """As :meth:`still`, for what is no transaction of the database."""
+        usage = models.QuotaUsage
+        with api.reader(context) as session:
+            if session.scalar(sa.select(usage.in_use).where(
+                    usage.id == self.row_id)) != self.number:
+                raise exception.ReportOutdated(
+                    host=self.hostname, newest=_newest(session, self.row_id))
+
+
+def _places(hostname: str) -> Iterator[int]:
+    """Row ids for a host, the usual one first."""
+    # Two rows for one host would be two orders, and only the primary key is
+    # unique here. Ids in the upper half: a sequence never comes there.
+    start = zlib.crc32(hostname.encode()) % (_MOST // 2)
+    for probe in range(_PROBES):
+        yield _MOST // 2 + (start + probe) % (_MOST // 2)
+
+
+def _text(number: int) -> str:
+    return '%020d' % number
+
+
+def _newest(session, row_id: int) -> int:
+    text = session.scalar(sa.select(models.QuotaUsage.user_id).where(
+        models.QuotaUsage.id == row_id))
+    return int(text or 0)
+
+
+@api.retry_on_deadlock
+def begin(context, hostname: str) -> Turn:
+    """Take the host's next turn, for the report of ``context`` if it has one.
+
+    :raises exception.ReportOutdated: a newer report of the host has begun.
+    """
+    # Host names are compared without letter case by some databases.
+    name = hostname.casefold()
+    number = context.report.number if context.report else 0
+    usage = models.QuotaUsage
+    with api.writer(context) as session:
+        for row_id in _places(name):
+            if not session.execute(
+                    sa.update(usage).where(usage.id == row_id,
+                                           usage.project_id == name)
+                    .values(in_use=usage.in_use + 1, user_id=sa.case(
+                        (usage.user_id < _text(number), _text(number)),
+                        else_=usage.user_id)), execution_options={
+                            'synchronize_session': False}).rowcount:
+                if not _inserted(session, row_id, name, number):
+                    continue
+            turn, newest = session.execute(
+                sa.select(usage.in_use, usage.user_id)
+                .where(usage.id == row_id)).one()
+            if number and int(newest) > number:
+                raise exception.ReportOutdated(host=hostname,
+                                               newest=int(newest))
+            return Turn(hostname, row_id, turn)
+    raise exception.CyborgException(
+        'No row of quota_usages is left for host %s.' % hostname)
+
+
+def _inserted(session, row_id: int, name: str, number: int) -> bool:
+    """Make the row; False when it is another host's."""
+    taken = session.scalar(sa.select(models.QuotaUsage.project_id).where(
+        models.QuotaUsage.id == row_id))
+    if taken is not None:
+        return False
+    try:
+        session.execute(sa.insert(models.QuotaUsage).values(
+            id=row_id, project_id=name, user_id=_text(number),
+            resource=RESOURCE, in_use=1, reserved=0))
+    except db_exc.DBDuplicateEntry as error:
+        # Its first report came twice: start again, and find the row.
+        raise db_exc.DBDeadlock(error) from error
+    return True
+
+
+def of_agent(context):
+    """A context whose writes fail once a newer report of the host has begun.
+
+    For the single changes that an agent makes before its report.
+    """
+    report = context.report
+    if report is None:
+        return context
+    name = report.host.casefold()
+
+    def still(session) -> None:
+        usage = models.QuotaUsage
+        for row_id in _places(name):
+            # The lock keeps others from beginning until this is committed.
+            if session.execute(
+                    sa.update(usage).where(usage.id == row_id,
+                                           usage.project_id == name)
+                    .values(reserved=0, updated_at=usage.updated_at),
+                    execution_options={
+                        'synchronize_session': False}).rowcount:
+                newest = _newest(session, row_id)
+                if newest > report.number:
+                    raise exception.ReportOutdated(host=report.host,
+                                                   newest=newest)
+                return
+            if session.scalar(sa.select(usage.id).where(
+                    usage.id == row_id)) is None:
+                return
+
+    return on_condition(context, still)
+
+
+def on_condition(context, still):
+    """A context whose write transactions begin with ``still(session)``."""
+    conditional = copy.copy(context)
+    # Not the transaction that the other one may have open.
+    vars(conditional).pop('_enginefacade_context', None)
+    conditional.write_condition = still
+    return conditional
