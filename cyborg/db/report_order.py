@@ -129,6 +129,9 @@ def _inserted(session, row_id: int, name: str, number: int) -> bool:
     """Make the row; False when it is another host's."""
     taken = session.scalar(sa.select(models.QuotaUsage.project_id).where(
         models.QuotaUsage.id == row_id))
+    if taken == name:
+        # It came between the UPDATE and this look.
+        raise db_exc.DBDeadlock()
     if taken is not None:
         return False
     try:

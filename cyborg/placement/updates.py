@@ -9,6 +9,7 @@ call of PlacementClient may raise.
 
 from collections.abc import Iterable
 
+from cyborg.common import constants
 from cyborg.placement import client as placement
 from cyborg.placement import names
 from cyborg.placement import reservations
@@ -90,8 +91,7 @@ def hold(client: placement.PlacementClient, context, uuid: str) -> None:
             context, uuid, generation,
             found.names | {constants.MISSING_TRAIT})
     present = client.get_inventories(context, uuid)
-    wanted = {name: dataclasses.replace(record, reserved=record.total)
-              for name, record in present.by_class.items()}
+    wanted = reservations.everything(present.by_class)
     if wanted != present.by_class:
         client.put_inventories(context, uuid, generation, wanted)
 

@@ -168,7 +168,7 @@ class StrayTraitTest(OvertakenCase):
 
     def test_it_is_noted_when_placement_fails(self):
         """Whichever conductor has the next report takes it away."""
-        self.placement.fail('PUT .*/traits$', skip=1, status=500)
+        self.placement.fail('PUT .*/traits$', skip=2, status=500)
         self.overtaken()
         self.placement.heal()
         self.assertIn('CUSTOM_B',
