@@ -353,15 +353,17 @@ def rule_dropped(lab):
 @scenario
 def released_agent(lab):
     """An agent of 2026.2 between this conductor and this API."""
-    named = os.environ.get('CYBORG_RELEASED_VENV')
-    check(named, 'CYBORG_RELEASED_VENV does not name an environment with '
-          '2026.2; tools/released-venv makes one')
+    released = pathlib.Path(os.environ.get(
+        'CYBORG_RELEASED_VENV',
+        pathlib.Path(__file__).parents[2] / '.released')) / 'bin'
+    check((released / 'cyborg-agent').exists(),
+          'no 2026.2 in %s; tools/released-venv makes one', released)
     server = lab.create()
     lab.reach(server, 'ACTIVE')
     before = lab.devices(server)
     lab.cloud.stop('cyborg-agent')
     try:
-        lab.cloud.agent(pathlib.Path(named) / 'bin')
+        lab.cloud.agent(released)
         # Two of its reports.
         time.sleep(12)
         check(lab.cloud.pid('cyborg-agent'), 'the agent of 2026.2 has ended')

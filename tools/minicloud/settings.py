@@ -225,8 +225,7 @@ def tempest(image: str, state: pathlib.Path) -> str:
         'auth': {'use_dynamic_credentials': True, 'admin_username': 'admin',
                  'admin_password': PASSWORD, 'admin_project_name': 'admin',
                  'admin_domain_name': 'Default',
-                 'create_isolated_networks': False, 'tempest_roles':
-                 'member'},
+                 'create_isolated_networks': False},
         'identity': {'uri_v3': URLS['keystone'], 'auth_version': 'v3',
                      'region': 'RegionOne'},
         'identity-feature-enabled': {'api_v2': False, 'api_v3': True},
