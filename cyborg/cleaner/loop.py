@@ -14,7 +14,6 @@ import time
 from oslo_log import log as logging
 
 from cyborg.cleaner import book
-from cyborg.cleaner import exceptions
 from cyborg.cleaner import job as cleaner_job
 from cyborg.cleaner import journal as cleaner_journal
 from cyborg.cleaner import metrics as cleaner_metrics
@@ -92,6 +91,8 @@ class Cleaner:
         self.wake = threading.Event()
         self._book = book.Book(journal, disks, now)
         self._told = told.Teller(settings.host, self.metrics)
+        self._operators = requests.Operators(
+            settings.host, rules, disks, self._book, view, self._told, now)
         self._work: dict[str, _Work] = {}
         self._hinted = False
         self._allocations_seen = 0
@@ -138,7 +139,7 @@ class Cleaner:
         :raises exception.CyborgException: Placement could not be asked;
             nothing else was done.
         """
-        self._take_requests()
+        self._operators.take()
         selected, both, facts = self.survey()
         views = self.views(facts)
         for address in sorted(facts):
@@ -366,58 +367,6 @@ class Cleaner:
             'nova-conductor. Until then all is done by polling.', {
                 'host': self._settings.host,
                 'number': self._allocations_seen})
-
-    # Operators
-
-    def _take_requests(self) -> None:
-        for name, request in self._journal.requests():
-            try:
-                self.apply(request)
-            except exception.CyborgException as error:
-                LOG.warning('%s', error.message)
-            self._journal.done(name)
-
-    def apply(self, request: cleaner_journal.Request) -> None:
-        """Do what an operator asked for, as far as it is possible.
-
-        :raises exceptions.DiskNotFound: there is no such disk.
-        :raises exceptions.RequestRefused: its state forbids it.
-        """
-        address = request.address
-        facts = self._disks.port(address).facts()
-        entry, displaced = self._book.entry_for(address, facts)
-        if entry is None and address not in self._rules.look()[0]:
-            raise exceptions.DiskNotFound(host=self._settings.host,
-                                          device=address)
-        if displaced:
-            self._book.set_absent(address, displaced)
-        if entry is None:
-            named = self._book.tells(facts)
-            entry = records.Entry(
-                facts.serial if named else '',
-                facts.model or '' if named else '', address, State.HELD,
-                states.UNKNOWN_DISK, since=self._now())
-        view = self._view.look([address]).get(address)
-        changed = requests.requested(request, entry, view, self._settings.host)
-        LOG.warning('An operator asked for "%(command)s" of disk %(disk)s of '
-                    'host %(host)s%(reason)s.', {
-                        'command': request.command, 'disk': entry.label,
-                        'host': self._settings.host,
-                        'reason': request.reason and ': ' + request.reason})
-        changed = dataclasses.replace(changed, since=self._now(), detail='')
-        if changed.state is State.SEALED:
-            changed = dataclasses.replace(changed, generation=(
-                self._offer(changed, view)))
-        elif view is not None and not view.fully_reserved:
-            placement_view.reserve(self._view.client, view.provider,
-                                   view.generation)
-        self._book.write(changed)
-        self._told.change(entry, changed)
-
-    def _offer(self, entry, view) -> int:
-        generation = placement_view.unmark(self._view.client, view)
-        return placement_view.release(self._view.client, view.provider,
-                                      generation)
 
 
 def _thread(target, job) -> threading.Thread:

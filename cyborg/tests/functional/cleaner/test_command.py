@@ -9,6 +9,7 @@ import time
 
 from cyborg.cmd import nvme
 from cyborg.tests import amount
+from cyborg.tests import base as base_test
 from cyborg.tests.functional.cleaner import base
 
 ONE, TWO = base.ONE, base.TWO
@@ -204,6 +205,25 @@ class LookTest(base.CleanerTestCase):
         for address in self.disks:
             self.host.guest(address)
         self.assertEqual(1, len(self.calls()))
+
+
+class CallsTest(base_test.TestCase):
+
+    def test_calls_do_not_grow_with_the_disks(self):
+        """CLEAN-1: 4 disks and 64, all in use, with guests that are off."""
+        found = []
+        for number in (4, 64):
+            host = self.useFixture(base.ComputeHost(self.conf, *(
+                '0000:%02x:00.0' % (0x40 + each) for each in range(number))))
+            for address in host.providers:
+                host.allocate(address)
+            host.start()
+            host.look(2)
+            host.placement.forget_calls()
+            host.look()
+            found.append(len(host.placement.calls))
+            host.stop()
+        self.assertEqual([2, 2], found)
 
 
 class ManyTest(base.CleanerTestCase):
