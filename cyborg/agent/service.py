@@ -44,7 +44,9 @@ _NO_ANSWER = (messaging.MessagingTimeout, messaging.MessageDeliveryFailure)
 
 class ConductorSilent(exception.CyborgException):
     _msg_fmt = _('no conductor answers on topic %(topic)s within '
-                 '%(seconds)s s')
+                 '%(seconds)s s. Start cyborg-conductor; its [DEFAULT] '
+                 'transport_url and control_exchange must be those of host '
+                 '%(host)s')
 
 
 class AgentService(service.RPCService):
@@ -170,8 +172,9 @@ class AgentService(service.RPCService):
                 self._agent.tracker.probe(
                     self._agent._context, self._agent.hostname, self._limit)
             except _NO_ANSWER as error:
-                raise ConductorSilent(topic=constants.CONDUCTOR_TOPIC,
-                                      seconds=self._limit) from error
+                raise ConductorSilent(
+                    topic=constants.CONDUCTOR_TOPIC, seconds=self._limit,
+                    host=CONF.host) from error
             except (exception.CyborgException,
                     messaging.MessagingException):
                 # It does answer; the report itself tells what is wrong.

@@ -177,11 +177,15 @@ class _Configuration:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; returns the exit status."""
+    arguments = sys.argv[1:] if argv is None else argv[1:]
+    if '--version' in arguments:
+        # oslo.upgradecheck asks for a command before it looks at options.
+        print(version.release_string())
+        return 0
     try:
-        with config.file_named():
-            return upgradecheck.main(
-                _Configuration(), config.PROJECT, Checks(),
-                argv=sys.argv[1:] if argv is None else argv[1:])
+        with config.file_named(arguments):
+            return upgradecheck.main(_Configuration(), config.PROJECT,
+                                     Checks(), argv=arguments)
     except (cfg.Error, exception.OptionInvalid) as error:
         # The status of a traceback, 1, would stand for a warning.
         print('cyborg-status: %s' % error, file=sys.stderr)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the configuration of a process and starts its logging."""
 
+import argparse
 from collections.abc import Iterator
 import contextlib
+import glob
 import os
-import traceback
 
 from oslo_config import cfg
 from oslo_log import log
 from oslo_utils import importutils
 
 from cyborg import version
+from cyborg.common import exception
 from cyborg.common import rpc  # noqa: F401 (sets the control exchange)
+from cyborg.common.i18n import _
 from cyborg.conf import CONF
 
 PROJECT = 'cyborg'
@@ -27,27 +30,47 @@ def parse_args(argv: list[str], default_config_files: list | None = None,
     """
     if not getattr(conf, 'default_log_levels', None):
         log.register_options(conf)
-    with file_named():
+    with file_named(argv[1:], default_config_files):
         conf(argv[1:], project=PROJECT, version=version.release_string(),
              default_config_files=default_config_files)
     check_directories(conf)
 
 
 @contextlib.contextmanager
-def file_named() -> Iterator[None]:
+def file_named(arguments: list[str],
+               default_config_files: list | None = None) -> Iterator[None]:
     """Name the file that oslo.config cannot read; it lets these errors pass.
 
+    :param arguments: the command line, which may name files
     :raises cfg.ConfigFileParseError: in place of them.
     """
     try:
         yield
     except UnicodeDecodeError as error:
         raise cfg.ConfigFileParseError(
-            _file_being_read(error), 'no UTF-8 text, byte %d is 0x%02x' % (
+            _holding(error.object, arguments, default_config_files),
+            'no UTF-8 text, byte %d is 0x%02x' % (
                 error.start, error.object[error.start])) from None
     except OSError as error:
         raise cfg.ConfigFileParseError(
             error.filename, error.strerror) from None
+
+
+def _holding(content: bytes, arguments, default_config_files) -> str:
+    """Which of the files begins with what could not be decoded."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for name in ('--config-file', '--config-dir'):
+        parser.add_argument(name, action='append', default=[])
+    given, _rest = parser.parse_known_args(arguments)
+    places = given.config_file or default_config_files or (
+        cfg.find_config_files(project=PROJECT))
+    for folder in given.config_dir or cfg.find_config_dirs(project=PROJECT):
+        places = [*places, *sorted(glob.glob(os.path.join(folder, '*.conf')))]
+    for path in places:
+        with contextlib.suppress(OSError), open(path, 'rb') as stream:
+            if stream.read(len(content)) == content:
+                return path
+    return _('a configuration file')
 
 
 def check_directories(conf=CONF) -> None:
@@ -67,14 +90,6 @@ def check_directories(conf=CONF) -> None:
         raise cfg.ConfigFilesPermissionDeniedError(closed)
 
 
-def _file_being_read(error: Exception) -> str:
-    for frame, _line in traceback.walk_tb(error.__traceback__):
-        parser = frame.f_locals.get('self')
-        if isinstance(parser, cfg.ConfigParser):
-            return parser.filename
-    return 'a configuration file'
-
-
 def values_given(conf: cfg.ConfigOpts, group: str, name: str) -> list[str]:
     """Every value that the files give an option of this very name.
 
@@ -92,7 +107,29 @@ def values_given(conf: cfg.ConfigOpts, group: str, name: str) -> list[str]:
 
 
 def setup_logging(conf=CONF) -> None:
-    log.setup(conf, PROJECT)
+    """Start logging as the options say.
+
+    :raises exception.ConfigInvalid: a file or directory of them is of no use.
+    """
+    try:
+        log.setup(conf, PROJECT)
+    except log.LogConfigError as error:
+        raise exception.ConfigInvalid(error_msg=_(
+            '[DEFAULT] log_config_append = %(path)s of host %(host)s cannot '
+            'be used: %(reason)s. Name a file in the form of Python\'s '
+            'logging configuration, or leave the option out.') % {
+                'path': conf.log_config_append, 'host': conf.host,
+                'reason': ' '.join(str(error.err_msg).split())}) from error
+    except OSError as error:
+        named = ['%s = %s' % (name, conf[name])
+                 for name in ('log_dir', 'log_file') if conf[name]]
+        raise exception.ConfigInvalid(error_msg=_(
+            '[DEFAULT] %(options)s of host %(host)s: %(path)s cannot be '
+            'written to (%(reason)s). Make the directory, and let the user '
+            'of this service write there.') % {
+                'options': ', '.join(named) or 'use_syslog',
+                'host': conf.host, 'path': error.filename,
+                'reason': error.strerror}) from error
 
 
 def prepare(argv: list[str], default_config_files: list | None = None,

@@ -18,6 +18,7 @@ from cyborg.conductor import manager
 from cyborg.conf import CONF
 from cyborg.db import api
 from cyborg.db import devices
+from cyborg.db import server
 from cyborg.objects import base as objects_base
 from cyborg.placement import client as placement_client
 
@@ -27,8 +28,8 @@ NAME = 'cyborg-conductor'
 
 
 class SchemaMissing(exception.CyborgException):
-    _msg_fmt = ('The database has no tables of this service: run '
-                'cyborg-dbsync upgrade.')
+    _msg_fmt = ('[database] connection = %(url)s of host %(host)s has no '
+                'tables of this service: run cyborg-dbsync upgrade.')
 
 
 class DatabaseUnusable(exception.ConfigInvalid):
@@ -67,7 +68,7 @@ class ConductorService(service.RPCService):
             LOG.warning('[nova] has no credentials: nobody is told how a '
                         'bind ended. Set them where Nova uses this service.')
         service.wait_for('the database', self._look_at_database,
-                         (db_exc.DBError, SchemaMissing), self.stopping)
+                         (server.DatabaseAway, SchemaMissing), self.stopping)
         service.wait_for(
             'Placement', lambda: self._placement.ping(None),
             exception.CyborgException, self.stopping)
@@ -77,16 +78,18 @@ class ConductorService(service.RPCService):
     def _look_at_database() -> None:
         asker = context.get_admin_context()
         try:
+            server.check()
             with api.reader(asker) as session:
                 tables = sa.inspect(session.connection()).get_table_names()
         except (sa.exc.ArgumentError, ImportError) as error:
             raise DatabaseUnusable(
                 host=CONF.host,
                 reason=exception.plain_text(error)) from error
-        except sa.exc.SQLAlchemyError as error:
-            raise db_exc.DBError(error) from error
+        except (db_exc.DBError, sa.exc.SQLAlchemyError) as error:
+            raise server.away(error) from error
         if 'devices' not in tables:
-            raise SchemaMissing()
+            raise SchemaMissing(
+                url=server.shown(CONF.database.connection), host=CONF.host)
 
     @staticmethod
     def _fill_in_states() -> None:

@@ -18,6 +18,8 @@ import tenacity
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common import sdk
+from cyborg.common.i18n import _
+from cyborg.conf import CONF
 
 SERVICE_TYPE = 'placement'
 
@@ -84,6 +86,16 @@ class Inventories:
 class Traits:
     generation: int
     names: frozenset[str]
+
+
+def where() -> str:
+    """Which options say where Placement is, with their values."""
+    section = CONF.placement
+    found = ['%s = %s' % (name, section[name]) for name in (
+        'endpoint_override', 'auth_url') if section.get(name)]
+    return _('Start it, or correct [placement] %(options)s of host '
+             '%(host)s.') % {'options': ', '.join(found) or _('auth_url'),
+                             'host': CONF.host}
 
 
 class PlacementClient:
@@ -280,7 +292,9 @@ class PlacementClient:
                 reason=str(error)) from error
         except ks_exc.ClientException as error:
             raise exception.PlacementAPIConnectFailure(
-                reason='%s %s: %s' % (method, url, error)) from error
+                reason='%s %s: %s. %s' % (
+                    method, url, ' '.join(str(error).rstrip('.').split()),
+                    where())) from error
         status = answer.status_code
         if status >= 500:
             raise exception.PlacementServerError(

@@ -17,10 +17,15 @@ from collections.abc import Sequence
 import os
 import sys
 
+from oslo_config import cfg
+
 from cyborg.api import app
 from cyborg.common import config
+from cyborg.common import exception
 
 NAME = 'cyborg-api'
+# gunicorn ends at this status of a worker, and starts it anew at any other.
+_NO_USE_TO_TRY_AGAIN = 3
 
 
 def config_files(environ: Mapping[str, str]) -> list[str] | None:
@@ -51,10 +56,16 @@ def arguments(argv: Sequence[str]) -> list[str]:
 def make_application():
     """The application with its configured pipeline.
 
-    :raises cyborg.common.exception.ConfigInvalid: the pipeline is missing.
+    :raises SystemExit: it cannot start; one line on standard error, which
+        servers add to their log, says why.
     """
-    config.prepare(arguments(sys.argv), config_files(os.environ))
-    loaded = app.load_app()
+    try:
+        config.prepare(arguments(sys.argv), config_files(os.environ))
+        loaded = app.load_app()
+    except (cfg.Error, exception.CyborgException) as error:
+        sys.stderr.write('%s cannot start: %s\n' % (
+            NAME, exception.plain_text(error)))
+        sys.exit(_NO_USE_TO_TRY_AGAIN)
     app.serve_from_here()
     return loaded
 

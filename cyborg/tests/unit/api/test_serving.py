@@ -64,6 +64,20 @@ class TestConfigFiles(base.TestCase):
     def test_application(self):
         self.assertEqual('application', self.wsgi.application)
 
+    def test_a_missing_file_is_one_line(self):
+        errors = self.useFixture(fixtures.StringStream('err')).stream
+        self.useFixture(fixtures.MonkeyPatch('sys.stderr', errors))
+
+        def fail():
+            raise exception.ConfigInvalid(error_msg='there is no such file')
+
+        self.useFixture(fixtures.MonkeyPatch('cyborg.api.app.load_app', fail))
+        error = self.assertRaises(SystemExit, self.wsgi.make_application)
+        self.assertEqual(3, error.code)
+        errors.seek(0)
+        self.assertEqual('cyborg-api cannot start: The configuration is not '
+                         'usable: there is no such file\n', errors.read())
+
     def test_options_that_the_server_hands_on(self):
         for argv, wanted in (
                 (['uwsgi'], ['cyborg-api']),

@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from cyborg import version
 from cyborg.common import config
+from cyborg.common import exception
 from cyborg.common import paths
 from cyborg.conf import CONF
 from cyborg.tests import base
@@ -47,6 +48,56 @@ class ParseTest(base.TestCase):
         config.set_api_defaults()
         self.assertTrue(
             CONF.keystone_authtoken.service_token_roles_required)
+
+
+class LoggingTest(base.TestCase):
+    """A place of the log that is of no use is one line."""
+
+    def refused(self, **options) -> str:
+        self.conf.set(**options)
+        return self.assertRaises(exception.ConfigInvalid,
+                                 config.setup_logging).message
+
+    def test_directory(self):
+        folder = os.path.join(self.temp_dir(), 'missing')
+        text = self.refused(log_dir=folder, log_file='x.log')
+        self.assertIn(
+            '[DEFAULT] log_dir = %s, log_file = x.log of host compute-1: '
+            '%s/x.log cannot be written to (No such file or directory). Make '
+            'the directory, and let the user of this service write there.'
+            % (folder, folder), text)
+
+    def test_file(self):
+        folder = self.temp_dir()
+        text = self.refused(log_file=folder)
+        self.assertIn('[DEFAULT] log_file = %s of host compute-1: %s cannot '
+                      'be written to (Is a directory).' % (folder, folder),
+                      text)
+
+    def test_configuration_of_logging(self):
+        path = os.path.join(self.temp_dir(), 'logging.conf')
+        for content in (None, '[loggers]\n', 'junk'):
+            if content is not None:
+                with open(path, 'w') as stream:
+                    stream.write(content)
+            text = self.refused(log_config_append=path)
+            self.assertIn('[DEFAULT] log_config_append = %s of host compute-1 '
+                          'cannot be used: ' % path, text)
+            self.assertNotIn('\n', text)
+
+
+class InterruptTest(base.TestCase):
+
+    def test_no_traceback(self):
+        for raised, wanted in (('KeyboardInterrupt', 'Interrupted.\n'),
+                               ('ValueError', 'Traceback')):
+            done = subprocess.run(
+                [sys.executable, '-c', 'import cyborg.cmd; raise %s' % raised],
+                capture_output=True, text=True, timeout=60)
+            self.assertNotEqual(0, done.returncode)
+            self.assertIn(wanted, done.stderr)
+            if raised == 'KeyboardInterrupt':
+                self.assertEqual(wanted, done.stderr)
 
 
 class PathsTest(base.TestCase):
