@@ -151,10 +151,22 @@ class Check(lister.Lister):
         self.app.read_configuration()
         findings = pci_check.local()
         if parsed_args.persisted and not pci_check.status(findings):
-            findings += pci_check.persisted(parsed_args.timeout)
+            compared = pci_check.persisted(parsed_args.timeout)
+            findings += compared
+            self._tell_comparison(compared)
         self.status = pci_check.status(findings)
         return ('kind', 'subject', 'detail'), [
             (f.kind, f.subject, f.detail) for f in findings]
+
+    def _tell_comparison(self, compared: list) -> None:
+        """That it took place, which no line of a finding tells."""
+        if self.app.stderr is not None and not any(
+                finding.kind == 'unknown' for finding in compared):
+            self.app.stderr.write(
+                '%s: compared with what is stored of host %s: %s\n' % (
+                    NAME, CONF.host, 'no difference' if not compared
+                    else '%d differences' % len(compared) if compared[1:]
+                    else '1 difference'))
 
     def _say(self, status: int, error: Exception | None = None) -> None:
         """Keep and print the verdict, apart from the findings."""

@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 import contextlib
 import logging as py_logging
+import os
 import pathlib
 import signal
 import sys
@@ -31,6 +32,9 @@ from cyborg.standalone import settings
 LOG = logging.getLogger(__name__)
 
 NAME = 'cyborg-standalone'
+_LOG_MEGABYTES = 10
+#: Logs that are kept beside the one that is written.
+_LOGS = 3
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -41,6 +45,8 @@ def main(argv: list[str] | None = None) -> int:
     """
     try:
         with contextlib.ExitStack() as exits:
+            # What is in databases and logs is nobody else's business.
+            exits.callback(os.umask, os.umask(0o077))
             state = _configure(sys.argv if argv is None else argv, exits)
             stopping = _until_signalled()
             running = exits.enter_context(service.Standalone(CONF, state))
@@ -86,13 +92,16 @@ def _configure(argv: list[str], exits: contextlib.ExitStack) -> pathlib.Path:
 def _log_to(state: pathlib.Path, exits: contextlib.ExitStack) -> None:
     """The terminal has what this command prints; the log is a file."""
     try:
-        state.mkdir(parents=True, exist_ok=True)
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise service.StateUnusable(directory=state,
                                     reason=error.strerror) from None
     if not (CONF.log_file or CONF.log_dir or CONF.log_config_append
             or CONF.debug):
         CONF.set_default('log_file', str(state / 'standalone.log'))
+        CONF.set_default('log_rotation_type', 'size')
+        CONF.set_default('max_logfile_size_mb', _LOG_MEGABYTES)
+        CONF.set_default('max_logfile_count', _LOGS)
     config.setup_logging(CONF)
     exits.callback(py_logging.shutdown)
 

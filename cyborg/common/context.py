@@ -39,7 +39,8 @@ class RequestContext(context.RequestContext):
     :param machine: which machine sends a report, see
         ``cyborg.agent.machine``; older peers pass over it.
     :param is_admin: None (the default) derives it: whether the caller has
-        exactly the role ``admin``. Policy and the project filter use it.
+        the role ``admin``, in any case, as Keystone and oslo.policy compare
+        roles. Policy and the project filter use it.
     :param report: a :class:`Report`, or its values as they travel.
     :ivar write_condition: called with the session when a transaction that
         writes begins; stays in this process.
@@ -59,7 +60,8 @@ class RequestContext(context.RequestContext):
         self.report = _report(report)
         self.write_condition = None
         if is_admin is None:
-            self.is_admin = 'admin' in self.roles
+            self.is_admin = any(
+                role.lower() == 'admin' for role in self.roles)
 
     def to_dict(self) -> dict:
         """The dictionary that travels over RPC (the keys are a contract)."""

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks oslo.policy whether a caller may do something."""
 
+import argparse
+import sys
+
 from oslo_policy import opts as policy_opts
 from oslo_policy import policy
 
@@ -8,6 +11,23 @@ from cyborg import policies
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conf import CONF
+
+
+def get_enforcer() -> policy.Enforcer:
+    """What the ``oslopolicy-*`` commands ask, with ``--namespace cyborg``.
+
+    They hand on nothing of their arguments, of which ours are those that
+    name configuration files.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for name in ('--config-file', '--config-dir'):
+        parser.add_argument(name, action='append', default=[])
+    given, _rest = parser.parse_known_args(sys.argv[1:])
+    # They have read them, but not for a project with files of its own.
+    CONF(['--config-file=' + path for path in given.config_file]
+         + ['--config-dir=' + path for path in given.config_dir],
+         project='cyborg')
+    return Enforcer().rules
 
 
 class Enforcer:
@@ -26,6 +46,11 @@ class Enforcer:
         self._enforcer.suppress_default_change_warnings = True
         self._enforcer.register_defaults(policies.list_policies())
         self._enforcer.load_rules()
+
+    @property
+    def rules(self) -> policy.Enforcer:
+        """The rules as oslo.policy has them, defaults and file together."""
+        return self._enforcer
 
     def authorize(self, context: cyborg_context.RequestContext, action: str,
                   target: dict | None = None) -> None:

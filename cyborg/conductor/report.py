@@ -38,6 +38,7 @@ from cyborg.conductor import absences
 from cyborg.conductor import notes
 from cyborg.conductor import providers
 from cyborg.conductor import strays
+from cyborg.conductor import tally
 from cyborg.conductor import wanted as wanted_providers
 from cyborg.db import host_changes
 from cyborg.db import host_inventory
@@ -72,6 +73,7 @@ class Reporter:
     def __init__(self, sync: providers.ProviderSync):
         self._sync = sync
         self._notebook = notes.Notebook()
+        self._tally = tally.Tally()
         self._locks: dict[str, threading.Lock] = collections.defaultdict(
             threading.Lock)
 
@@ -93,7 +95,7 @@ class Reporter:
         with self._locks[hostname]:
             turn = report_order.begin(context, hostname)
             one = _Report(context, hostname, discovered, self._sync,
-                          self._notebook, turn)
+                          self._notebook, self._tally, turn)
             try:
                 one.run()
             except exception.ReportOutdated as error:
@@ -105,13 +107,15 @@ class Reporter:
 class _Report:
     """One report on its way through database and Placement."""
 
-    def __init__(self, context, hostname, discovered, sync, notebook, turn):
+    def __init__(self, context, hostname, discovered, sync, notebook,
+                 reports: tally.Tally, turn):
         self.context = report_order.on_condition(context, turn.still)
         self.check = functools.partial(turn.check, context)
         self.hostname = hostname
         self.discovered = tuple(discovered)
         self.sync = sync
         self.notebook = notebook
+        self.tally = reports
         self.notes: dict[tuple, notes.Note] = {}
         self.new: set[str] = set()
         self.changed: set[int] = set()
@@ -414,17 +418,19 @@ class _Report:
 
     def _count(self, plan: changes.Plan, outcomes: dict) -> None:
         retained = self.retained | {r.device.id for r in plan.retained}
-        LOG.info(
+        counts = tally.Counts(
+            discovered=plan.discovered, new=len(self.new),
+            changed=len(self.changed), removed=self.removed,
+            retained=len(retained), returned=len(plan.returned),
+            refused=len(plan.refused) + len(plan.managed_changes),
+            failed=len(_failed(outcomes)))
+        LOG.log(
+            self.tally.level(self.hostname, counts),
             'Report of host %(host)s: %(discovered)d devices discovered, '
             '%(new)d new, %(changed)d changed, %(removed)d removed, '
             '%(retained)d missing but retained, %(returned)d returned, '
-            '%(refused)d changes refused, %(failed)d providers failed.', {
-                'host': self.hostname, 'discovered': plan.discovered,
-                'new': len(self.new), 'changed': len(self.changed),
-                'removed': self.removed, 'retained': len(retained),
-                'returned': len(plan.returned),
-                'refused': len(plan.refused) + len(plan.managed_changes),
-                'failed': len(_failed(outcomes))})
+            '%(refused)d changes refused, %(failed)d providers failed.',
+            {'host': self.hostname, **dataclasses.asdict(counts)})
 
 
 def _provider_of(deployable) -> str:

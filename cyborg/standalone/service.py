@@ -111,7 +111,7 @@ class Standalone:
 
     def _own_state(self, exits: contextlib.ExitStack) -> None:
         try:
-            self._state.mkdir(parents=True, exist_ok=True)
+            self._state.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = exits.enter_context(open(self._state / 'lock', 'a'))
         except OSError as error:
             raise StateUnusable(directory=self._state,

@@ -38,16 +38,18 @@ class PreviewTest(base.TestCase):
         """Exit status and the findings as (kind, subject) -> detail."""
         for group, options in self.cloud.options.items():
             self.conf.set(None if group == 'DEFAULT' else group, **options)
-        out = io.StringIO()
+        out, self.told = io.StringIO(), io.StringIO()
         status = pci.main(
             ['cyborg-pci', 'check', '--persisted', '-f', 'json', *arguments,
-             '--config-file', self.empty], stdout=out, stderr=io.StringIO())
+             '--config-file', self.empty], stdout=out, stderr=self.told)
         return status, {(row['kind'], row['subject']): row['detail']
                         for row in json.loads(out.getvalue())}
 
     def test_nothing_changes(self):
         before = self.cloud.stored()
         self.assertEqual((0, {}), self.preview())
+        self.assertIn('cyborg-pci: compared with what is stored of host '
+                      'compute-1: no difference\n', self.told.getvalue())
         self.assertEqual(before, self.cloud.stored())
 
     def test_a_host_that_is_renamed(self):

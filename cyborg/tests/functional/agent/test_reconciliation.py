@@ -226,7 +226,7 @@ class TestReport(TestBase):
             with self.cloud.db.count_statements() as sql:
                 self.cloud.report()
             self.assertLogged(
-                'INFO', '%d devices discovered, 0 new, 0 changed' % count)
+                'DEBUG', '%d devices discovered, 0 new, 0 changed' % count)
             self.assertEqual(['object_class_action_versions', 'report_data'],
                              self.conductor.calls)
             self.assertEqual(['GET'], [

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The schema: as 2026.2 left it, from wherever a database stands (BASE-1)."""
 
+from alembic import autogenerate
+from alembic import migration as alembic_migration
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
+from cyborg.db.sqlalchemy import history
 from cyborg.db.sqlalchemy import migration
 from cyborg.db.sqlalchemy import models
 from cyborg.tests.fixtures import database
@@ -87,6 +90,22 @@ class TestSchemasAgree(base.DatabaseTestCase):
     def test_create_schema(self):
         migration.create_schema()
         self._check('create_schema')
+
+
+class TestComparison(base.DatabaseTestCase):
+    """A new revision is made of what was changed, and of nothing else."""
+
+    scenarios = [(kind, {'database': kind})
+                 for kind in ('sqlite', 'mariadb')]
+    schema = False
+
+    def test_nothing_differs(self):
+        migration.upgrade()
+        with self.db.engine.connect() as connection:
+            context = alembic_migration.MigrationContext.configure(
+                connection, opts={'include_object': history.is_compared})
+            self.assertEqual([], autogenerate.compare_metadata(
+                context, models.Base.metadata))
 
 
 class TestEnums(base.DatabaseTestCase):

@@ -69,6 +69,14 @@ class StandaloneTestCase(base.TestCase):
 
 class TestStandalone(StandaloneTestCase):
 
+    def test_nobody_else_can_read_its_state(self):
+        self.serve('--simulate')
+        found = [self.state, *self.state.rglob('*.sqlite*'),
+                 *self.state.rglob('*.log')]
+        self.assertGreater(len(found), 3)
+        self.assertEqual([], [str(path) for path in found
+                              if path.stat().st_mode & 0o077])
+
     def test_demo(self):
         status, output = self.run_to_end('--simulate', '--demo')
         self.assertEqual(0, status, output)

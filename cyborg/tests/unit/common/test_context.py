@@ -67,8 +67,9 @@ class WireTest(base.TestCase):
 class AdminTest(base.TestCase):
 
     def test_role_admin_makes_an_admin(self):
-        self.assertTrue(context.RequestContext(roles=['admin']).is_admin)
-        for roles in ([], ['Admin'], ['administrator'], ['member']):
+        for roles in (['admin'], ['Admin'], ['member', 'ADMIN']):
+            self.assertTrue(context.RequestContext(roles=roles).is_admin)
+        for roles in ([], ['administrator'], ['member']):
             self.assertFalse(context.RequestContext(roles=roles).is_admin)
 
     def test_given_value_counts(self):
