@@ -32,6 +32,26 @@ class MissingDevicesTest(base.MessageCase):
         self.cloud.unplug(ONE)
         self.cloud.report()
 
+    def test_a_host_that_is_gone(self):
+        """MIS-4: another machine speaks for it; what is held stays."""
+        text = '\n'.join(block.text for block in pages.blocks(
+            PAGE, language='ini'))
+        for line in ('host = compute-1', 'resource_provider_name = compute-1',
+                     'enabled_drivers ='):
+            self.assertIn(line, text)
+        self.cloud.stop_agent()
+        self.cloud.configure('agent', enabled_drivers=[])
+        self.cloud.start_agent()
+        self.assertEqual([ONE], list(self.cloud.handles()))
+        self.assertIsNone(self.cloud.provider(TWO))
+        self.assertIn(self.arq, self.line('WARNING', 'is missing'))
+        self.cloud.unbind(self.arq)
+        self.cloud.restart_agent()
+        self.assertEqual({}, self.cloud.handles())
+        self.assertIsNone(self.cloud.provider(ONE))
+        # Nova can delete the provider of the host.
+        self.cloud.placement.delete_provider(self.cloud.root)
+
     def test_removed(self):
         """MIS-4"""
         before = self.cloud.handles()[TWO].uuid
