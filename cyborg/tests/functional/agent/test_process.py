@@ -58,8 +58,8 @@ class TestAlone(base.TestCase):
 
     def test_dropped_driver(self):
         self.assert_refused(
-            '[agent]\nenabled_drivers = fake_driver,intel_qat_driver\n',
-            'intel_qat_driver', 'host compute-1', '2026.2')
+            '[agent]\nenabled_drivers = fake_driver,huawei_ascend_driver\n',
+            'huawei_ascend_driver', 'host compute-1', '2026.2')
 
     def test_unknown_driver(self):
         self.assert_refused('[agent]\nenabled_drivers = nvidia\n',
