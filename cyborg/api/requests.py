@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 import logging
 
-import oslo_messaging
+from oslo_db import exception as db_exc
+from oslo_utils import uuidutils
 
 from cyborg import objects
 from cyborg.api import schemas
@@ -34,33 +35,36 @@ def create(context, conductor, profile_name: str) -> list:
                   'accelerator request.') % context.project_id[:100])
     profile = objects.DeviceProfile.get_by_name(context, profile_name)
     groups = profile_schema.arq_groups(profile.groups)
-    created = []
+    created, uuids = [], []
     try:
         for group_index in groups:
+            # Chosen here: the answer that would tell it may be lost.
+            uuids.append(uuidutils.generate_uuid())
             arq = objects.ARQ(
-                context, device_profile_name=profile.name,
+                context, uuid=uuids[-1], device_profile_name=profile.name,
                 device_profile_group_id=group_index,
                 state=constants.ARQ_INITIAL, project_id=context.project_id)
             created.append(conductor.arq_create(
                 context, objects.ExtARQ(context, arq=arq,
                                         substate='Initial'), profile.id))
     except Exception:
-        _take_back(context, conductor, [item.arq.uuid for item in created])
+        _take_back(context, uuids)
         raise
     return created
 
 
-def _take_back(context, conductor, uuids: list[str]) -> None:
-    """Delete requests of a set that was not created whole."""
-    if not uuids:
-        return
+def _take_back(context, uuids: list[str]) -> None:
+    """Delete requests of a set that was not created whole.
+
+    In the database, since it may be the conductors that do not answer.
+    """
     try:
-        conductor.arq_delete_by_uuid(context, ','.join(uuids))
-    except (exception.CyborgException,
-            oslo_messaging.MessagingException) as error:
+        for uuid in uuids:
+            objects.ExtARQ.delete_without_instance(context, [uuid])
+    except (exception.CyborgException, db_exc.DBError) as error:
         # What kept the next one from being created counts, not this.
-        LOG.warning('Accelerator requests %(uuids)s are left of a set that '
-                    'was not created whole: %(reason)s',
+        LOG.warning('Accelerator requests %(uuids)s may be left of a set '
+                    'that was not created whole: %(reason)s',
                     {'uuids': ', '.join(uuids),
                      'reason': exception.plain_text(error)})
 

@@ -398,6 +398,22 @@ class TestCreation(base.ApiTestCase):
             self.context, conductor, 'three')))
 
 
+    def test_the_answer_to_a_creation_is_lost(self):
+        """It was created, and is not left in Initial for ever."""
+        self.profile('two', **{'resources:CUSTOM_PCI': '2'})
+        conductor = self.service.conductor
+
+        class Silent:
+            def arq_create(self, *args):
+                conductor.arq_create(*args)
+                raise oslo_messaging.MessagingTimeout()
+
+        self.context.project_id = base.PROJECT_A
+        self.assertRaises(oslo_messaging.MessagingTimeout, requests.create,
+                          self.context, Silent(), 'two')
+        self.assertEqual([], self.content()['extended_accelerator_requests'])
+
+
 class TestDeletion(base.ApiTestCase):
 
     def setUp(self):
