@@ -74,7 +74,8 @@ class StartTest(base.MessageCase):
         self.assertShown(self.refused())
 
     def test_dropped_driver(self):
-        self.cloud.configure('agent', enabled_drivers=['intel_qat_driver'])
+        self.cloud.configure('agent',
+                             enabled_drivers=['huawei_ascend_driver'])
         self.assertShown(self.refused())
 
     def test_failing_driver(self):
