@@ -162,8 +162,8 @@ def _devices() -> Iterator[Finding]:
         yield Finding('warning', str(address),
                       'in [pci] exclude_list, and the host has no such device')
     for rule in found.unused_rules:
-        yield Finding('warning', '[pci] device_spec', '%s matches no device '
-                      'of the host: %s' % (rule.label, rule.text))
+        yield Finding('warning', '[pci] device_spec', '%s %s' % (
+            rule.label, survey.unmatched(rule)))
     if found.no_iommu:
         yield Finding('warning', 'host %s' % config.host, survey.NO_IOMMU)
     for verdict in found.having(selection.Outcome.BRIDGE):

@@ -36,6 +36,11 @@ class Counts:
         return bool(self.new or self.changed or self.removed
                     or self.returned or self.failed)
 
+    @property
+    def standing(self) -> tuple[int, int, int]:
+        """What goes on from one report to the next."""
+        return self.discovered, self.retained, self.refused
+
 
 class Tally:
     """Of the reports of all hosts in one conductor; safe for threads.
@@ -46,7 +51,7 @@ class Tally:
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._lock = threading.Lock()
-        self._last: dict[str, Counts] = {}
+        self._last: dict[str, tuple[int, int, int]] = {}
         self._since = clock()
         self._reports = 0
         self._hosts: set[str] = set()
@@ -58,8 +63,8 @@ class Tally:
         """
         with self._lock:
             is_news = counts.did_something or self._last.get(
-                hostname) != counts
-            self._last[hostname] = counts
+                hostname) != counts.standing
+            self._last[hostname] = counts.standing
             if not is_news:
                 self._reports += 1
                 self._hosts.add(hostname)

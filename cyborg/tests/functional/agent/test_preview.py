@@ -95,7 +95,12 @@ class PreviewTest(base.TestCase):
         self.cloud.restart_agent()
         self.cloud.bind(ONE)
         self.cloud.tree.take_net('ib0')
-        self.assertEqual((0, {}), self.preview())
+        status, found = self.preview()
+        self.assertEqual((0, [('warning', '[pci] device_spec')]),
+                         (status, list(found)))
+        text, = found.values()
+        self.assertIn('a guest has the device, and the interface with it',
+                      text)
 
     def test_a_new_device(self):
         self.cloud.plug(THREE)

@@ -197,9 +197,10 @@ class TestRaces(TestBase):
         self.assertTrue(self.cloud.said('INFO', 'reports again'))
 
     def reads_at_start(self):
-        # The set-up's start and this one each probe once; the set-up's also
-        # reads once to reconcile.
-        return 3
+        # The set-up's start and this one each probe once and ask once for
+        # other names of the machine; the set-up's also reads once to
+        # reconcile.
+        return 5
 
     def write(self, statement):
         with self.cloud.db.engine.begin() as connection:

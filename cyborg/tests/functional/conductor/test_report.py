@@ -74,15 +74,14 @@ class FirstReportTest(base.ConductorTestCase):
         self.report(base.device(1, handles=base.handles(1) * 2, total=1))
         self.assertEqual(1, self.count(models.AttachHandle))
 
-    def test_unusable_device_is_left_out(self):
-        """DSC-10: the others are stored."""
+    def test_a_handle_without_meaning_rejects_the_report(self):
+        """It is a fault of the driver, as what is stored like that is one."""
         bad = base.device(2)
         bad.deployable_list[0].attach_handle_list[0].attach_info = '{}'
-        for _cycle in range(2):
-            self.report(base.device(1), bad)
-        self.assertEqual(1, self.count(models.Device))
-        warning, = self.logs.messages('WARNING')
-        self.assertIn('0000:02:00.0', warning)
+        error = self.assertRaises(exception.DeviceAttachInfoInvalid,
+                                  self.report, base.device(1), bad)
+        self.assertIn('no text under "domain"', str(error))
+        self.assertEqual(0, self.count(models.Device))
 
     def test_unknown_attach_type(self):
         bad = base.device(2, handles=[

@@ -412,7 +412,8 @@ class DiscoverTest(DriverTestCase):
         self.assertEqual([], self.warnings())
         self.assertEqual(
             ['device_spec entry 2 of host compute-1 matches no device of the '
-             'host: {"devname": "eth9"}',
+             'host: {"devname": "eth9"} (or a guest has the device, and the '
+             'interface with it)',
              'PCI device 0000:3b:00.0 of host compute-1 is not offered: it is '
              'a bridge, which VFIO takes for no guest'],
             self.logs.messages('INFO'))

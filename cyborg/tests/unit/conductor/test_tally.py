@@ -29,6 +29,8 @@ class TallyTest(base.TestCase):
         for name in ('new', 'changed', 'removed', 'returned', 'failed'):
             for _time in range(2):
                 self.assertEqual('INFO', self.level(**{name: 1}), name)
+            # Nothing has changed since.
+            self.assertEqual('DEBUG', self.level(), name)
         for name in ('discovered', 'retained', 'refused'):
             self.assertEqual('INFO', self.level(**{name: 5}), name)
             self.assertEqual('DEBUG', self.level(**{name: 5}), name)

@@ -137,8 +137,8 @@ class PCIDriver(driver.GenericDriver):
                          'host has no such device', CONF.host, address)
         for rule in found.unused_rules:
             if first_time('unused', rule.label):
-                LOG.info('%s of host %s matches no device of the host: %s',
-                         rule.label, CONF.host, rule.text)
+                LOG.info('%s of host %s %s', rule.label, CONF.host,
+                         survey.unmatched(rule))
         if found.no_iommu and first_time('iommu', CONF.host):
             LOG.warning('%s of host %s offers %d devices, but: %s',
                         survey.DRIVER, CONF.host, len(found.offered),

@@ -172,6 +172,14 @@ def survey(config: Configuration,
         tuple(selection.unused_rules(verdicts, rules)))
 
 
+def unmatched(rule: device_spec.Rule) -> str:
+    """What to say of a rule that matches no device of the host."""
+    text = 'matches no device of the host: %s' % rule.text
+    if rule.devname is not None:
+        text += ' (or a guest has the device, and the interface with it)'
+    return text
+
+
 def withheld(host: str, found: Survey) -> dict[tuple, str]:
     """What is selected and not offered for the sake of its PF or VFs.
 
