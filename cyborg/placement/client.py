@@ -91,8 +91,10 @@ class Traits:
 def where() -> str:
     """Which options say where Placement is, with their values."""
     section = CONF.placement
+    # auth_url is there once a plugin that has it was chosen.
     found = ['%s = %s' % (name, section[name]) for name in (
-        'endpoint_override', 'auth_url') if section.get(name)]
+        'endpoint_override', 'auth_url')
+        if name in section and section[name]]
     return _('Start it, or correct [placement] %(options)s of host '
              '%(host)s.') % {'options': ', '.join(found) or _('auth_url'),
                              'host': CONF.host}
