@@ -16,7 +16,7 @@ def commands(part: str) -> pages.Block:
     return block
 
 
-class MissingDevicesTest(base.MessageCase):
+class _TwoDevices(base.MessageCase):
     """Two devices, the first allocated."""
 
     page = PAGE
@@ -28,9 +28,8 @@ class MissingDevicesTest(base.MessageCase):
         self.arq = self.cloud.bind(ONE)
         self.logs.clear()
 
-    def lose(self) -> None:
-        self.cloud.unplug(ONE)
-        self.cloud.report()
+
+class HostTest(_TwoDevices):
 
     def test_a_host_that_is_gone(self):
         """MIS-4: another machine speaks for it; what is held stays."""
@@ -51,6 +50,14 @@ class MissingDevicesTest(base.MessageCase):
         self.assertIsNone(self.cloud.provider(ONE))
         # Nova can delete the provider of the host.
         self.cloud.placement.delete_provider(self.cloud.root)
+
+
+class MissingDevicesTest(_TwoDevices):
+    """What the service says."""
+
+    def lose(self) -> None:
+        self.cloud.unplug(ONE)
+        self.cloud.report()
 
     def test_removed(self):
         """MIS-4"""
@@ -189,8 +196,6 @@ class CommandsTest(base.MessageCase):
         self.assertEqual((), self.cloud.stored().devices)
         self.assertEqual({'compute-1': self.cloud.root},
                          self.cloud.placement.providers())
-
-
 
 
 class EveryMessage(base.Completeness):
