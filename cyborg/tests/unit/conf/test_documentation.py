@@ -25,12 +25,17 @@ BLOCK = re.compile(r'^( *)\.\. code-block:: ini\n((?:\1 +[^\n]*\n|\n)+)',
 NAMESPACE = re.compile(r'^namespace = (\S+)$', re.M)
 
 
+# First line of a block that is no configuration of ours.
+OTHERS = re.compile(r'# nova\.conf\n|\[Unit\]\n')
+
+
 def examples():
     """(where, text) of each block in the documentation."""
     for path in sorted((ROOT / 'doc').rglob('*.rst')):
         for number, match in enumerate(BLOCK.finditer(path.read_text()), 1):
-            yield ('%s, block %d' % (path.relative_to(ROOT), number),
-                   textwrap.dedent(match[2]).strip() + '\n')
+            text = textwrap.dedent(match[2]).strip() + '\n'
+            if not OTHERS.match(text):
+                yield '%s, block %d' % (path.relative_to(ROOT), number), text
 
 
 def known_options():
