@@ -97,8 +97,12 @@ class MissingTest(MissingCase):
         self.assertFalse(self.marked())
         self.assertLogged('INFO', 'is back')
         self.assertLogged('INFO', '0 missing but retained, 1 returned')
+        self.logs.clear()
         self.report(base.device(1), base.device(2))
-        self.assertIn('0 returned', self.logs.messages('INFO')[-1])
+        # A report that changed nothing is told at DEBUG.
+        self.assertIn('0 returned', self.logs.messages(
+            name='cyborg.conductor.report')[-1])
+        self.assertEqual([], self.logs.messages('INFO'))
 
     def test_return_to_another_conductor(self):
         """A conductor that did not see it go lifts the reservation."""
