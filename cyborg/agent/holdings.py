@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What guests have of a host, from its rows, in the words of PCI (ID-4)."""
 
-from cyborg.inventory import attach_info
 from cyborg.inventory import identity
 from cyborg.inventory import plan as planner
 from cyborg.inventory import relatives
@@ -21,7 +20,7 @@ def of(persisted: values.PersistedHost
                 if not handle.allocated:
                     continue
                 try:
-                    managed = attach_info.settings(handle.attach_info).managed
+                    managed = handle.info.settings.managed
                 except identity.InvalidInfo:
                     continue
                 found[function.address] = held.Held(
@@ -32,7 +31,7 @@ def of(persisted: values.PersistedHost
 def _ids(device: values.PersistedDevice, function: relatives.Function
          ) -> tuple[str, str] | None:
     """None for a function beside its device's own, or odd ids."""
-    if device.key != ('PCI', function.address.parts()):
+    if device.key != ('PCI', function.address):
         return None
     ids = tuple(each.removeprefix('0x') for each in planner.hardware(
         device.vendor, device.model, device.std_board_info))

@@ -86,10 +86,9 @@ def restore(persisted: values.PersistedHost, told: set[str]) -> bool:
         if mdev.exists(CONF.pci.sysfs_path, handle.uuid.lower()):
             continue
         try:
-            info = identity.parse(handle.attach_info)
-            where = identity.format_address(
-                identity.address(info, handle.attach_info))
-            create(where, str(info.get('asked_type')), handle.uuid)
+            info = handle.info
+            create(str(info.address), str(info.values.get('asked_type')),
+                   handle.uuid)
         except (exception.CyborgException, identity.InvalidInfo) as error:
             complete = False
             reason = exception.plain_text(error)

@@ -247,8 +247,8 @@ class ResourceTracker:
 
     def _update(self, row, change: changes.ManagedChange) -> None:
         # Whatever else differs is the report's business.
-        text = attach_info.merge(
-            change.handle.attach_info, change.attach_info,
+        text = change.handle.info.merged(
+            attach_info.AttachInfo.read(change.attach_info),
             take_managed=True, take_others=False)
         with self._remotely():
             row.update_attach_info(text)

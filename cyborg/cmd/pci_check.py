@@ -28,6 +28,7 @@ from cyborg.common import exception
 from cyborg.common import rpc
 from cyborg.conductor import rpcapi
 from cyborg.conf import CONF
+from cyborg.inventory import attach_info
 from cyborg.inventory import changes
 from cyborg.inventory import identity
 from cyborg.inventory import plan as planner
@@ -357,7 +358,7 @@ def _gone(plan: changes.Plan) -> Iterator[Finding]:
 
 
 def _address(handle: Any) -> str:
-    return identity.describe(handle.attach_type, handle.attach_info)
+    return attach_info.describe(handle.attach_info)
 
 
 def _label(device: Any) -> str:
@@ -368,8 +369,7 @@ def _label(device: Any) -> str:
 
 def _path(cpid_type: str, text: str) -> str:
     try:
-        return identity.format_address(
-            identity.controlpath_key(cpid_type, text)[1])
+        return str(identity.controlpath_key(cpid_type, text)[1])
     except (identity.InvalidInfo, TypeError):
         return text
 

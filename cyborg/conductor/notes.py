@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import dataclasses
 import logging
 
+from cyborg.inventory import attach_info
 from cyborg.inventory import changes
-from cyborg.inventory import identity
 from cyborg.inventory import values
 from cyborg.pci import families
 
@@ -198,7 +198,7 @@ def _managed(plan, change) -> Note:
 
 
 def _address(handle) -> str:
-    return identity.describe(handle.attach_type, handle.attach_info)
+    return attach_info.describe(handle.attach_info)
 
 
 def _arqs(uuids: Iterable[str]) -> str:

@@ -70,16 +70,16 @@ class Holding:
         :raises exception.AttachInfoInvalid: the stored text is damaged.
         """
         try:
-            info = identity.parse(self.attach_info)
-            where = identity.address(info, self.attach_info)
+            info = attach_info.AttachInfo.read(self.attach_info)
+            where = str(info.address)
         except identity.InvalidInfo as error:
             raise exception.AttachInfoInvalid(
                 uuid=self.handle_uuid, host=self.handle_hostname,
                 key='attach_info', value=self.attach_info,
                 reason=error.reason) from error
         return {'hostname': self.handle_hostname,
-                'pci_addr': identity.format_address(where),
-                'asked_type': info.get('asked_type'),
+                'pci_addr': where,
+                'asked_type': info.values.get('asked_type'),
                 'ah_uuid': self.handle_uuid}
 
 
@@ -170,8 +170,9 @@ def _usable(found: Sequence[sa.Row], hostname: str) -> list[sa.Row]:
     usable, damage = [], None
     for row in found:
         try:
-            identity.handle_key(row.attach_type, row.attach_info)
-            attach_info.settings(row.attach_info)
+            info = attach_info.AttachInfo.read(row.attach_info)
+            info.key(row.attach_type)
+            info.settings  # noqa: B018 - raises when one is damaged
             usable.append(row)
         except identity.InvalidInfo as error:
             damage = damage or exception.AttachInfoInvalid(

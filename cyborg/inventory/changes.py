@@ -3,7 +3,7 @@
 
 import dataclasses
 
-from cyborg.inventory import identity
+from cyborg.inventory import attach_info
 from cyborg.inventory import values
 
 
@@ -108,8 +108,7 @@ class ManagedChange:
 
     @property
     def address(self) -> str:
-        return identity.describe(
-            self.handle.attach_type, self.handle.attach_info)
+        return attach_info.describe(self.handle.attach_info)
 
 
 @dataclasses.dataclass(frozen=True)

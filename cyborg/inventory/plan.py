@@ -227,7 +227,7 @@ class _Collector:
                              key=lambda h: (not h.allocated, h.id)):
             try:
                 key = handle.key
-                attach_info.settings(handle.attach_info)
+                handle.info.settings  # noqa: B018 - raises when damaged
             except identity.InvalidInfo as error:
                 self.add('damaged', changes.Damage(
                     device, deployable, handle, error.reason))
@@ -254,28 +254,25 @@ class _Collector:
         return missing
 
     def _compare_handle(self, device, deployable, handle, match):
-        stored, wanted = handle.attach_info, match.attach_info
+        stored, wanted = handle.info, match.info
         allocated = handle.allocated
-        text = attach_info.merge(stored, wanted, take_managed=False,
-                                 take_others=not allocated)
+        text = stored.merged(wanted, take_managed=False,
+                             take_others=not allocated)
         kind = handle.attach_type if allocated else match.attach_type
-        if text != stored or kind != handle.attach_type:
+        if text != stored.text or kind != handle.attach_type:
             self.add('handle_updates', changes.HandleUpdate(
                 device, deployable, handle, kind, text))
-        if allocated and (
-                kind != match.attach_type
-                or attach_info.others(identity.parse(stored))
-                != attach_info.others(identity.parse(wanted))):
+        if allocated and (kind != match.attach_type
+                          or stored.others != wanted.others):
             self.add('deferred', changes.HandleUpdate(
-                device, deployable, handle, match.attach_type, wanted))
-        old = attach_info.settings(stored).managed
-        new = attach_info.settings(wanted).managed
+                device, deployable, handle, match.attach_type, wanted.text))
+        old, new = stored.settings.managed, wanted.settings.managed
         if old != new:
             self.add('refused' if allocated else 'managed_changes',
                      changes.ManagedChange(
                 self.hostname, device, deployable, handle, old, new,
-                attach_info.merge(stored, wanted, take_managed=True,
-                                  take_others=not allocated)))
+                stored.merged(wanted, take_managed=True,
+                              take_others=not allocated)))
 
 
 def _check_handles(device):
@@ -288,7 +285,7 @@ def _check_handles(device):
                     handle.attach_info, 'unknown attach type "%s"'
                     % handle.attach_type)
             handle.key  # noqa: B018 - raises for an unusable one
-            attach_info.settings(handle.attach_info)
+            handle.info.settings  # noqa: B018 - the same
             if len(handle.attach_info) > attach_info.MAX_LENGTH:
                 raise identity.InvalidInfo(
                     handle.attach_info, 'attach info is longer than the %d '
@@ -297,7 +294,7 @@ def _check_handles(device):
 
 def _label(device) -> str:
     try:
-        return identity.format_address(device.key[1])
+        return str(device.key[1])
     except (identity.InvalidInfo, TypeError):
         return device.cpid_info
 

@@ -18,6 +18,7 @@ import functools
 import json
 from typing import Any
 
+from cyborg.inventory import attach_info
 from cyborg.inventory import changes
 from cyborg.inventory import identity
 from cyborg.inventory import values
@@ -106,21 +107,16 @@ def functions(handles: Iterable[tuple[str, str]], cpid_type: str | None,
 
 def _handle_address(attach_type: str, info: str) -> PciAddress | None:
     try:
-        return _address(identity.handle_key(attach_type, info)[1])
+        return attach_info.AttachInfo.read(info).key(attach_type)[1]
     except identity.InvalidInfo:
         return None
-
-
-@functools.lru_cache(maxsize=16384)
-def _address(parts: tuple[int, int, int, int]) -> PciAddress:
-    return PciAddress(*parts)
 
 
 def _path(cpid_type: str | None, cpid_info: str | None) -> PciAddress | None:
     if cpid_type != 'PCI' or cpid_info is None:
         return None
     try:
-        return _address(identity.controlpath_key(cpid_type, cpid_info)[1])
+        return identity.controlpath_key(cpid_type, cpid_info)[1]
     except identity.InvalidInfo:
         return None
 

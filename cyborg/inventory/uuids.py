@@ -13,12 +13,14 @@ import json
 import uuid
 
 from cyborg.inventory import identity
+from cyborg.pci import address as pci_address
 
 _NAMESPACE = uuid.UUID('6b8c29bc-0a52-5f0f-8a4c-2d1c6a1f6a55')
 
 
 def _make(*parts) -> str:
-    return str(uuid.uuid5(_NAMESPACE, json.dumps(parts)))
+    return str(uuid.uuid5(_NAMESPACE, json.dumps(
+        parts, default=pci_address.PciAddress.parts)))
 
 
 def device(hostname: str, key: identity.Key) -> str:

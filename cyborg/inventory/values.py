@@ -9,6 +9,7 @@ planner (``cyborg.inventory.plan``) the same question.
 
 import dataclasses
 
+from cyborg.inventory import attach_info
 from cyborg.inventory import identity
 
 
@@ -24,12 +25,17 @@ class DiscoveredHandle:
     attach_info: str
 
     @property
+    def info(self) -> attach_info.AttachInfo:
+        """:raises identity.InvalidInfo: it is no JSON object."""
+        return attach_info.AttachInfo.read(self.attach_info)
+
+    @property
     def key(self) -> identity.Key:
         """What makes two handles of one deployable the same handle.
 
         :raises identity.InvalidInfo: when the text can't be understood.
         """
-        return identity.handle_key(self.attach_type, self.attach_info)
+        return self.info.key(self.attach_type)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,9 +87,14 @@ class PersistedHandle:
         return bool(self.in_use or self.arq_uuids)
 
     @property
+    def info(self) -> attach_info.AttachInfo:
+        """:raises identity.InvalidInfo: it is no JSON object."""
+        return attach_info.AttachInfo.read(self.attach_info)
+
+    @property
     def key(self) -> identity.Key:
         """:raises identity.InvalidInfo: when the stored text is damaged."""
-        return identity.handle_key(self.attach_type, self.attach_info)
+        return self.info.key(self.attach_type)
 
 
 @dataclasses.dataclass(frozen=True)

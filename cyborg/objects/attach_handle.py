@@ -93,8 +93,9 @@ class AttachHandle(base.PersistentObject):
         changes_managed = before.managed != after.managed
         if changes_managed and (self.in_use or self._known_arqs()):
             raise self._conflict(before, after)
-        wanted = attach_info.merge(stored, new_attach_info, take_managed=True,
-                                   take_others=False)
+        wanted = attach_info.AttachInfo.read(stored).merged(
+            attach_info.AttachInfo.read(new_attach_info), take_managed=True,
+            take_others=False)
         if len(wanted) > attach_info.MAX_LENGTH:
             raise self._unacceptable('it has %d characters, more than %d'
                                      % (len(wanted), attach_info.MAX_LENGTH))
@@ -114,22 +115,22 @@ class AttachHandle(base.PersistentObject):
                                            attach_info.Settings]:
         """Effective settings before and after; both texts are checked."""
         try:
-            before = attach_info.settings(self.attach_info)
-            key = identity.handle_key(self.attach_type, self.attach_info)
+            stored = attach_info.AttachInfo.read(self.attach_info)
+            before, key = stored.settings, stored.key(self.attach_type)
         except identity.InvalidInfo as error:
             raise exception.AttachInfoInvalid(
                 uuid=self.uuid, host=self._host(), key='attach_info',
                 value=self.attach_info, reason=error.reason) from None
         try:
-            after = attach_info.settings(new)
-            if identity.handle_key(self.attach_type, new) != key:
+            wanted = attach_info.AttachInfo.read(new)
+            after = wanted.settings
+            if wanted.key(self.attach_type) != key:
                 raise self._unacceptable('it names another address')
         except identity.InvalidInfo as error:
             raise self._unacceptable(error.reason) from None
-        if (attach_info.others(identity.parse(new))
-                != attach_info.others(identity.parse(self.attach_info))):
+        if wanted.others != stored.others:
             raise self._unacceptable(
-                'it differs in more than %s' % ', '.join(identity.METADATA))
+                'it differs in more than %s' % ', '.join(attach_info.METADATA))
         return before, after
 
     def _host(self) -> str:
@@ -144,7 +145,7 @@ class AttachHandle(base.PersistentObject):
 
     def _conflict(self, before, after) -> exception.ManagedModeConflict:
         return exception.ManagedModeConflict(
-            address=identity.describe(self.attach_type, self.attach_info),
+            address=attach_info.describe(self.attach_info),
             host=self._host(), handle=self.uuid,
             old=str(before.managed).lower(), new=str(after.managed).lower(),
             arq=', '.join(self._known_arqs()) or 'none known')

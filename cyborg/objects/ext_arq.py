@@ -8,7 +8,7 @@ import math
 
 from oslo_utils import uuidutils
 
-from cyborg.inventory import identity
+from cyborg.inventory import attach_info
 from cyborg.objects import arq as arq_objects
 from cyborg.objects import base
 from cyborg.objects import device_profile
@@ -181,7 +181,7 @@ def _attach_handle_info(text: str) -> dict | None:
         return None
     if not isinstance(info, dict):
         return None
-    for name in identity.METADATA:
+    for name in attach_info.METADATA:
         # Of the wrong type either way, but no reason to hide the address
         # from those who do not ask for settings.
         if isinstance(info.get(name), (dict, list)):

@@ -84,10 +84,10 @@ def _handle(attach_type: str, text: str) -> values.DiscoveredHandle:
     if attach_type == constants.AH_TYPE_PCI:
         try:
             handle.key  # noqa: B018 - raises when it has no address
-            attach_info.settings(text)
+            handle.info.settings  # noqa: B018 - raises when damaged
         except identity.InvalidInfo as error:
             raise exception.DeviceAttachInfoInvalid(
-                address=identity.describe(attach_type, text),
+                address=attach_info.describe(text),
                 reason=error.reason, text=text) from error
     return handle
 

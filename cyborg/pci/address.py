@@ -6,9 +6,11 @@ digits for the domain. Domains of more than 16 bits exist (Linux numbers the
 domains behind Intel VMD from 10000 up); libvirt and Nova can't address them.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import functools
 import re
+from typing import Any
 
 from cyborg.pci import printable
 
@@ -17,8 +19,12 @@ LIMITS = {'domain': 0xffffffff, 'bus': 0xff, 'device': 0x1f, 'function': 0x7}
 #: Largest domain that libvirt and Nova can name.
 MAX_ADDRESSABLE_DOMAIN = 0xffff
 
+#: The form Linux writes, for expressions that hold an address.
+EXPRESSION = r'[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]'
+
 _TEXT = re.compile(r'([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})'
                    r'\.([0-9a-fA-F])')
+_DIGITS = re.compile('[0-9a-fA-F]+')
 
 
 class InvalidPciAddress(ValueError):
@@ -70,6 +76,16 @@ class PciAddress:
         except InvalidPciAddress as error:
             raise InvalidPciAddress(text, error.reason) from None
 
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> 'PciAddress':
+        """Read what :meth:`fields` makes, with any number of digits.
+
+        :raises ValueError: a part is absent, no text of hexadecimal digits,
+            or too large; the message names it.
+        """
+        return cls(*(_part(fields, name, largest)
+                     for name, largest in LIMITS.items()))
+
     @property
     def addressable(self) -> bool:
         """Whether libvirt and Nova can name this function."""
@@ -89,6 +105,17 @@ class PciAddress:
                                       self.function)
 
 
+def _part(fields: Mapping[str, Any], name: str, largest: int) -> int:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise ValueError('no text under "%s"' % name)
+    # int() takes more: "0x3b", " 3b", "3_b", digits of other scripts.
+    if _DIGITS.fullmatch(value) is None or int(value, 16) > largest:
+        raise ValueError('"%s" under "%s" is no hexadecimal number up to %x'
+                         % (value, name, largest))
+    return int(value, 16)
+
+
 def _why_not(text: str) -> str:
     """The most helpful reason why a text can't be an address."""
     if any(char in text for char in '*?[]|()^$+\\'):
@@ -101,7 +128,7 @@ def _why_not(text: str) -> str:
     parts.append(function)
     for name, part in zip(('domain', 'bus', 'slot', 'function'), parts,
                           strict=True):
-        if not re.fullmatch('[0-9a-fA-F]+', part):
+        if not _DIGITS.fullmatch(part):
             return '%s %s is not a hexadecimal number' % (
                 name, printable.quoted(part))
     return ('the parts have 4 to 8, 2, 2 and 1 digits, for example '

@@ -17,7 +17,7 @@ PciAddress = pci_address.PciAddress
 
 #: A part of a path that has the shape of an address, and may be none.
 _ADDRESS_IN_PATH = re.compile(
-    r'(?<![^/])[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7](?=/|$)')
+    '(?<![^/])(?i:%s)(?=/|$)' % pci_address.EXPRESSION)
 
 
 def upstream(sysfs_path: str, address: PciAddress) -> tuple[PciAddress, ...]:

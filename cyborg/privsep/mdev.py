@@ -9,9 +9,9 @@ import os
 import re
 
 from cyborg import privsep
+from cyborg.pci import address as pci_address
 
-_ADDRESS = re.compile(
-    r'[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]')
+_ADDRESS = re.compile(pci_address.EXPRESSION)
 _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 _TYPE = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.-]*')
 

@@ -23,6 +23,7 @@ from cyborg.nvme import plain
 from cyborg.nvme import port as nvme_port
 from cyborg.nvme import records
 from cyborg.nvme import structures
+from cyborg.pci import address as pci_address
 
 _SECTION = 'cyborg_nvme'
 
@@ -41,7 +42,7 @@ nvme_pctxt = priv_context.PrivContext(
 # must still be answered.
 cfg.CONF.set_default('thread_pool_size', 32, group=_SECTION)
 
-_ADDRESS = re.compile(r'[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]')
+_ADDRESS = re.compile(pci_address.EXPRESSION)
 _DRIVER = re.compile(r'[A-Za-z0-9][A-Za-z0-9_-]{0,63}')
 _LARGEST = 1 << 20
 _SECTOR = 512

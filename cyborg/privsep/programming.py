@@ -10,6 +10,7 @@ import re
 import subprocess
 
 from cyborg import privsep
+from cyborg.pci import address as pci_address
 
 LOG = logging.getLogger(__name__)
 
@@ -18,8 +19,7 @@ _TOOLS = {
     '/usr/bin/fpgaconf': re.compile(
         r'--bus 0x[0-9a-f]{2} --device 0x[0-9a-f]{2} --function 0x[0-7]'),
     '/opt/xilinx/xrt/bin/xbmgmt': re.compile(
-        r'program --device [0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] '
-        r'--base --image'),
+        'program --device %s --base --image' % pci_address.EXPRESSION),
 }
 
 

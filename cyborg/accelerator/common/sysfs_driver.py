@@ -217,7 +217,7 @@ class SysfsDriver(driver.GenericDriver):
     def stored_device(self, address: PciAddress
                       ) -> values.PersistedDevice | None:
         """What the database has of the device with that control path."""
-        key = ('PCI', dataclasses.astuple(address))
+        key = ('PCI', address)
         return next((device for device in (
             self.stored.devices if self.stored else ())
             if device.key == key), None)

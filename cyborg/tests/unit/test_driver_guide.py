@@ -10,7 +10,6 @@ from cyborg.accelerator.drivers.ssd.inspur import driver as inspur
 from cyborg.agent import loading
 from cyborg.common import exception
 from cyborg.inventory import attach_info
-from cyborg.inventory import identity
 from cyborg.inventory import plan as planner
 from cyborg.inventory import values
 from cyborg.tests import base
@@ -69,7 +68,7 @@ class GuideTest(base.TestCase):
     def test_every_key_is_told_of(self):
         """DSC-7, DSC-9"""
         self.assertEqual([*ADDRESS, 'asked_type', 'vgpu_mark',
-                          *identity.METADATA], self.keys())
+                          *attach_info.METADATA], self.keys())
         self.assertIn('at most %d characters' % attach_info.MAX_LENGTH,
                       self.text())
 

@@ -17,7 +17,6 @@ from hypothesis import stateful
 from hypothesis import strategies
 
 from cyborg.common import constants
-from cyborg.pci import address as pci_address
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
 
@@ -246,7 +245,7 @@ class Host(stateful.RuleBasedStateMachine):
     def check(self):
         self.check_guests()
         stored = self.cloud.stored()
-        functions = [pci_address.PciAddress(*handle.key[1])
+        functions = [handle.key[1]
                      for device in stored.devices
                      for deployable in device.deployables
                      for handle in deployable.handles]

@@ -29,7 +29,6 @@ from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.db import host_inventory
 from cyborg.inventory import attach_info
-from cyborg.inventory import identity
 from cyborg.inventory import values
 from cyborg.tests import amount
 from cyborg.tests import base
@@ -328,7 +327,7 @@ class Episode:
 
     def _stored(self) -> dict[int, values.PersistedDevice]:
         host = host_inventory.load(self.world.asker(), conductor_base.HOST)
-        return {device.key[1][1]: device for device in host.devices}
+        return {device.key[1].bus: device for device in host.devices}
 
     def _disabled_buses(self):
         return {bus for bus, device in self._stored().items()
@@ -359,8 +358,9 @@ class Episode:
 
 
 def _part(handle: values.PersistedHandle) -> int:
-    key = identity.handle_key(handle.attach_type, handle.attach_info)
-    return int(key[3]) if key[0] == 'MDEV' else key[1][3]
+    key = attach_info.AttachInfo.read(handle.attach_info).key(
+        handle.attach_type)
+    return int(key[3]) if key[0] == 'MDEV' else key[1].function
 
 
 class _Races:

@@ -15,7 +15,6 @@ from cyborg.accelerator.common import sysfs_driver
 from cyborg.accelerator.drivers.fpga import base
 from cyborg.common import constants
 from cyborg.conf import CONF
-from cyborg.inventory import identity
 from cyborg.pci import links
 from cyborg.pci import sysfs
 
@@ -116,8 +115,8 @@ class IntelFPGADriver(sysfs_driver.SysfsDriver, base.FPGADriver):
             return []
         given = {handle.key for handle in stored.handles
                  if handle.allocated and handle.attach_type == 'PCI'}
-        if not any(identity.handle_key('PCI', records.attach_info(vf))
-                   in given for vf in vfs if _fpga(vf) is None):
+        if not any(('PCI', vf.address) in given
+                   for vf in vfs if _fpga(vf) is None):
             return []
         left, hidden = list(seen), []
         for attribute in stored.attributes:

@@ -12,7 +12,6 @@ from cyborg.accelerator.common import records
 from cyborg.accelerator.common import sysfs_driver
 from cyborg.accelerator.drivers.fpga import base
 from cyborg.common import constants
-from cyborg.inventory import identity
 from cyborg.pci import classes
 from cyborg.pci import sysfs
 
@@ -66,8 +65,7 @@ class XilinxFPGADriver(sysfs_driver.SysfsDriver, base.FPGADriver):
                                % first.address)
                 return [first, *(
                     each for each in functions if each is not first
-                    and identity.handle_key(
-                        'PCI', records.attach_info(each)) in had)]
+                    and ('PCI', each.address) in had)]
         return []
 
 

@@ -67,7 +67,7 @@ class NVIDIAGPUDriver(sysfs_driver.SysfsDriver, base.GPUDriver):
         number = vgpu.total(found, self._ours())
         allocated = {}
         for handle in self._allocated(device):
-            mark = identity.parse(handle.attach_info).get('vgpu_mark')
+            mark = handle.info.values.get('vgpu_mark')
             place = vgpu.mark_number(mark, kind)
             if place is not None:
                 allocated[place] = handle.uuid in found.created
@@ -91,7 +91,7 @@ class NVIDIAGPUDriver(sysfs_driver.SysfsDriver, base.GPUDriver):
         """
         wanted = self._configured().get(device.address)
         for handle in self._allocated(device):
-            has = identity.parse(handle.attach_info).get('asked_type')
+            has = handle.info.values.get('asked_type')
             if has != wanted:
                 self.warn_once(device, 'is configured %s, but stays %s as '
                                'long as it is allocated so' % (

@@ -64,7 +64,7 @@ class IntelNICDriver(sysfs_driver.SysfsDriver, base.NICDriver):
                 'it has no network interface (bound to %s), so nothing tells '
                 'its physical network' % (pf.driver or 'no driver'))
         try:
-            network = identity.parse(stored.handles[0].attach_info).get(
+            network = stored.handles[0].info.values.get(
                 'physical_network')
         except identity.InvalidInfo as error:
             raise sysfs_driver.LeftOut('%s' % error) from None
