@@ -47,7 +47,8 @@ def create(pci_addr: str, asked_type: str, ah_uuid: str) -> None:
     try:
         privileged.create(CONF.pci.sysfs_path, address, asked_type, uuid)
     except OSError as error:
-        if error.errno == errno.EEXIST:
+        if error.errno == errno.EEXIST and not mdev.leaving(
+                CONF.pci.sysfs_path, address, uuid):
             # A bind and a restart of the agent may meet here.
             return
         raise _failed('create', uuid, address, error) from None
@@ -59,9 +60,12 @@ def remove(pci_addr: str, ah_uuid: str) -> None:
     """Remove mediated device ``ah_uuid``; none is as good.
 
     :raises exception.InvalidUUID: ``ah_uuid`` is none.
-    :raises exception.MdevFailed: the kernel refuses.
+    :raises exception.MdevFailed: the kernel refuses, or somebody still has
+        it open.
     """
     uuid = _uuid(ah_uuid)
+    if _leaving(pci_addr, uuid):
+        raise _failed('remove', uuid, pci_addr, OSError(errno.EBUSY, ''))
     if not mdev.exists(CONF.pci.sysfs_path, uuid):
         LOG.info('Mediated device %s is gone already', uuid)
         return
@@ -72,34 +76,51 @@ def remove(pci_addr: str, ah_uuid: str) -> None:
     LOG.info('Mediated device %s removed from %s', uuid, pci_addr)
 
 
-def restore(persisted: values.PersistedHost, told: set[str]) -> bool:
-    """Create the mediated devices that guests have and the host lost.
+class Restorer:
+    """Creates the mediated devices that guests have and the host lost.
 
-    None of them outlives a reboot of the host, and the guest does not start
-    without its own. What a driver is too late for is tried again.
-
-    :param told: failures that were logged; added to.
-    :returns: whether all are there.
+    They outlive neither a reboot of the host nor their parent's driver, and
+    a guest does not start without its own.
     """
-    complete = True
-    for handle in _allocated(persisted):
-        if mdev.exists(CONF.pci.sysfs_path, handle.uuid.lower()):
-            continue
+
+    def __init__(self) -> None:
+        # Of the last report; the host may have been rebooted before the
+        # first.
+        self._absent: set[tuple] | None = None
+        self._told: set[str] = set()
+
+    def look(self, persisted: values.PersistedHost) -> None:
+        """Create what is absent, at the second look that finds it so.
+
+        An unbind removes a device before the database knows of it. Nobody
+        unbinds while an agent starts, and what is absent then is created at
+        the first look. What can't be is tried again by each report.
+        """
+        absent = {(handle.uuid, handle.arq_uuids): handle
+                  for handle in _allocated(persisted) if not mdev.exists(
+                      CONF.pci.sysfs_path, handle.uuid.lower())}
+        for key, handle in list(absent.items()):
+            if (self._absent is None or key in self._absent
+                    ) and self._created(handle):
+                del absent[key]
+        self._absent = set(absent)
+
+    def _created(self, handle: values.PersistedHandle) -> bool:
         try:
             info = handle.info
             create(str(info.address), str(info.values.get('asked_type')),
                    handle.uuid)
         except (exception.CyborgException, identity.InvalidInfo) as error:
-            complete = False
             reason = exception.plain_text(error)
-            if reason not in told:
-                told.add(reason)
+            if reason not in self._told:
+                self._told.add(reason)
                 LOG.warning(
                     'Mediated device %(uuid)s of accelerator request %(arq)s '
                     'is gone and cannot be created again yet: %(reason)s', {
                         'uuid': handle.uuid, 'reason': reason,
                         'arq': ', '.join(handle.arq_uuids) or 'unknown'})
-    return complete
+            return False
+        return True
 
 
 def _allocated(persisted):
@@ -116,6 +137,14 @@ def _address(text: str) -> str:
         raise exception.PciDeviceWrongAddressFormat(address=text) from None
 
 
+def _leaving(pci_addr: str, uuid: str) -> bool:
+    try:
+        return mdev.leaving(CONF.pci.sysfs_path, _address(pci_addr), uuid)
+    except exception.PciDeviceWrongAddressFormat:
+        # Removal needs no address.
+        return False
+
+
 def _uuid(text: str | None) -> str:
     if not text:
         raise exception.AttachHandleUUIDNeeded()
@@ -130,5 +159,7 @@ def _failed(action, uuid, parent, error):
         reason = 'no instance of that type is left'
     elif error.errno == errno.EBUSY:
         reason = 'it is in use'
+    elif error.errno == errno.EEXIST:
+        reason = 'it still is in use and will be removed after that'
     return exception.MdevFailed(action=action, uuid=uuid, parent=parent,
                                 host=CONF.host, reason=reason)

@@ -71,8 +71,7 @@ class ResourceTracker:
         self._indirection = conductor_rpcapi.IndirectionAPI(conductor)
         self._lock = threading.Lock()
         self._said: set[str] = set()
-        # Until a report has seen them: the host may have been rebooted.
-        self._mdevs_lost = True
+        self._mdevs = mdev.Restorer()
         self._last_number = 0
 
     def report(self, context, hostname: str) -> None:
@@ -174,8 +173,7 @@ class ResourceTracker:
             discovery.discover(self.drivers)
             raise
         stored = inventory_values.persisted_host(inventory)
-        if self._mdevs_lost:
-            self._mdevs_lost = not mdev.restore(stored, self._said)
+        self._mdevs.look(stored)
         return discovery.discover(
             self.drivers, holdings.of(stored), stored), inventory
 

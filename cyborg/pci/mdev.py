@@ -38,6 +38,16 @@ def exists(sysfs_path: str, uuid: str) -> bool:
         os.path.join(sysfs_path, 'bus/mdev/devices', uuid))
 
 
+def leaving(sysfs_path: str, address: str, uuid: str) -> bool:
+    """Whether a mediated device is being removed.
+
+    The kernel takes it off the list first, and then waits for whoever has
+    it open; until that is over it stands below its parent.
+    """
+    return not exists(sysfs_path, uuid) and os.path.exists(
+        os.path.join(sysfs_path, 'bus/pci/devices', address, uuid))
+
+
 def offered(sysfs_path: str, address: str) -> list[str]:
     """Names of the types that a device offers; none is no error."""
     return links.list_names(_types(sysfs_path, address))

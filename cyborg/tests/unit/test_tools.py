@@ -92,6 +92,23 @@ class ToolsTest(base.TestCase):
         self.assertEqual([(1, 0, 0)] * 2, results)
         self.assertEqual([], tool.run_all(steps, {}, None)[1])
 
+    def test_a_part_runs_where_the_whole_does_not_fit(self):
+        tool = self.load('run-tests')
+        done = []
+        tool.run = lambda step, environment: (
+            done.append(step.name) or (1, 0, 0))
+        part = tool.Step('part', [], None, 5, part_of='whole')
+        steps = [tool.Step('whole', [], None, 30), part]
+        self.assertEqual(['whole'], tool.run_all(steps, {}, 20)[1])
+        self.assertEqual(['part'], done)
+        tool.run_all(steps, {}, 40)
+        tool.run_all([part], {}, None)
+        self.assertEqual(['part', 'whole', 'part'], done)
+        names = [step.name for step in tool.STEPS]
+        for step in tool.STEPS:
+            if step.part_of:
+                self.assertIn(step.part_of, names[:names.index(step.name)])
+
     def test_what_the_gate_leaves_out_some_step_runs(self):
         """No test is out of sight altogether."""
         lists = {path.stem: [

@@ -165,6 +165,37 @@ class MediatedTest(base.TestCase):
         self.assertEqual(before, self.kernel.devices())
         self.assertEqual(stored, self.cloud.stored())
 
+    def test_driver_loaded_anew(self):
+        """Mediated devices do not outlive their driver; agents do."""
+        self.bind()
+        self.cloud.report()
+        before = self.kernel.devices()
+        self.kernel.reboot()
+        self.cloud.report()
+        self.assertEqual([], self.kernel.devices())
+        self.cloud.report()
+        self.assertEqual(before, self.kernel.devices())
+
+    def test_report_in_an_unbind(self):
+        """What is removed, and still in the database, is not made again."""
+        arq = self.bind()
+        self.cloud.report()
+        seen = []
+
+        def while_it_is_removed(*args):
+            real(*args)
+            self.cloud.report()
+            seen.append((self.used(), self.kernel.devices()))
+
+        real = mdev.remove
+        with fixtures.MonkeyPatch('cyborg.agent.mdev.remove',
+                                  while_it_is_removed):
+            self.cloud.unbind(arq)
+        (used, devices), = seen
+        self.assertEqual((1, []), (len(used), devices))
+        self.cloud.report()
+        self.assertEqual([], self.kernel.devices())
+
     def test_devices_of_others(self):
         self.kernel.create(FOREIGN)
         self.cloud.report()

@@ -111,6 +111,28 @@ class TestMdev(base.TestCase):
         """B55"""
         self.remove()
 
+    def leaving(self):
+        """Off the list, and below its parent as long as it is open."""
+        os.makedirs(os.path.join(
+            self.sysfs, 'bus/pci/devices', PARENT, self.uuid))
+
+    def test_remove_what_is_being_removed(self):
+        """The kernel waits for the guest, and the second call must not say
+        that all is well."""
+        self.leaving()
+        for address in (PARENT, PARENT.upper()):
+            error = self.assertRaises(
+                exception.MdevFailed, self.manager.remove_vgpu_mdev,
+                self.context, address, 'nvidia-35', self.uuid)
+            self.assertIn('it is in use', error.message)
+
+    def test_create_what_is_being_removed(self):
+        self.leaving()
+        with fixtures.MonkeyPatch('os.write', _refusing(errno.EEXIST)):
+            error = self.assertRaises(exception.MdevFailed, self.create)
+        self.assertIn('(create, parent 0000:3b:00.0 of host compute-1): it '
+                      'still is in use and will be removed', error.message)
+
     def test_remove_refused(self):
         self._file('bus/mdev/devices', self.uuid, 'remove')
         with fixtures.MonkeyPatch('os.write', _refusing(errno.EBUSY)):
