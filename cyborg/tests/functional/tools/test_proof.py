@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands that prove things on real parts, without those parts."""
 
+import contextlib
+import importlib.machinery
 import importlib.util
 import pathlib
 import re
@@ -54,6 +56,78 @@ class CommandsTest(base.TestCase):
                  if line.startswith('``')
                  for name in re.findall(r'``([a-z-]+)``', line)}
         self.assertEqual(there, named)
+
+
+class LabTest(base.TestCase):
+    """The jobs of the PCI lab, which only a machine of its own can run."""
+
+    jobs = ROOT / 'tools/pcilab/jobs'
+
+    def cases(self, job):
+        return {name.replace('_', '-') for name in re.findall(
+            r'^@(?:case|FIRST|SECOND)\ndef (\w+)',
+            (self.jobs / job).read_text(), re.MULTILINE)}
+
+    def test_short_form_has_cases_of_the_whole(self):
+        text = (self.jobs / 'short').read_text()
+        named = set(re.findall(r'[a-z]+(?:-[a-z]+){2,}', text))
+        self.assertEqual(3, len(named))
+        self.assertEqual(set(), named - self.cases('main'))
+
+    def test_documented_jobs(self):
+        """DOC-1"""
+        page = (ROOT / 'doc/source/contributor/pcilab.rst').read_text()
+        for name in re.findall(r'jobs/([a-z_.]+)`', page):
+            self.assertTrue((self.jobs / name).is_file(), name)
+
+    def test_jobs_compile(self):
+        for path in self.jobs.iterdir():
+            text = path.read_text()
+            if path.suffix == '.py' or 'python3' in text.partition('\n')[0]:
+                compile(text, str(path), 'exec')
+        self.assertTrue(self.cases('mdev'))
+
+    def test_what_a_killed_run_left_is_removed(self):
+        """And what a living one has is not."""
+        pcilab = self.load()
+        lab = pcilab.Lab(pathlib.Path(self.temp_dir()))
+        (lab.state / 'run-dead').mkdir()
+        alive = lab.state / 'new-alive'
+        alive.mkdir()
+        with contextlib.ExitStack() as stack:
+            owned = lab._owned(alive, stack)
+            lab._sweep()
+            self.assertEqual([owned], list(lab.state.iterdir()))
+        self.assertEqual([], list(lab.state.iterdir()))
+
+    def test_a_step_is_made_again_with_what_it_stands_on(self):
+        image = self.load().image.Image(pathlib.Path(self.temp_dir()))
+        made = []
+
+        def build(first, last):
+            del made[:]
+            image._step('packages', [first], lambda: made.append('packages'),
+                        'image')
+            image._step('image', [last], lambda: made.append('image'))
+            return made
+
+        self.assertEqual(['packages', 'image'], build('a', 'b'))
+        self.assertEqual([], build('a', 'b'))
+        self.assertEqual(['image'], build('a', 'c'))
+        # The same packages, got again: what was made of the old ones is gone.
+        (image.state / 'stamp-packages').unlink()
+        self.assertEqual(['packages', 'image'], build('a', 'c'))
+
+    def load(self):
+        folder = str(ROOT / 'tools/pcilab')
+        self.patch(sys, 'path', [folder, *sys.path])
+        self.addCleanup(sys.modules.pop, 'image', None)
+        loader = importlib.machinery.SourceFileLoader(
+            'pcilab', folder + '/pcilab')
+        found = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader('pcilab', loader))
+        loader.exec_module(found)
+        return found
 
 
 class ProxyTest(base.TestCase):
