@@ -22,7 +22,7 @@ rpc_response_timeout = 40
 [cyborg_sys_admin]
 helper_command = %s
 """ % HELPER
-SECONDS = 300
+SECONDS = 900
 
 
 class Service:

@@ -9,11 +9,11 @@ import time
 
 LOG = pathlib.Path('/tmp/guest.log')
 #: Seconds until a guest has used its devices.
-PATIENCE = 400
+PATIENCE = 900
 
 
 def run(*words, **kwargs):
-    return subprocess.run(words, check=True, text=True, timeout=300,
+    return subprocess.run(words, check=True, text=True, timeout=PATIENCE,
                           stdout=subprocess.PIPE, **kwargs).stdout
 
 
