@@ -17,6 +17,8 @@ names. Everything made is kept below ``--cache`` and used again.
     tests = ["nova.tests.unit.accelerator.test_cyborg"]
     new_tests = ["..."]               # modules that only the series adds
     all_tests = ["..."]               # further modules that --all runs
+    [nearest]                         # of these only tests with such names;
+    "nova.tests.unit.compute.test_compute" = "accel|rescue"    # --all: all
     [environment]                     # variables for the test processes
     OS_TEST_TIMEOUT = "160"
 
@@ -30,6 +32,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +58,7 @@ class Series:
     tests: tuple[str, ...]
     new_tests: tuple[str, ...]
     all_tests: tuple[str, ...]
+    nearest: dict[str, str]
     environment: dict[str, str]
 
     @property
@@ -98,6 +102,7 @@ def read_series(directory: pathlib.Path) -> Series:
         tests=tuple(data.get('tests', ())),
         new_tests=tuple(data.get('new_tests', ())),
         all_tests=tuple(data.get('all_tests', ())),
+        nearest=dict(data.get('nearest', {})),
         environment=dict(data.get('environment', {})))
 
 
@@ -201,10 +206,24 @@ def flatten(suite):
             yield item
 
 
-def worker(shard: int, shards: int, output: str, modules) -> int:
+def load(names) -> list[unittest.TestCase]:
+    """The tests of modules and classes.
+
+    :param names: ``NAME``, or ``NAME=EXPRESSION`` for those tests only in
+        whose own name the expression is found
+    """
+    tests = []
+    for name in names:
+        name, _, expression = name.partition('=')
+        tests += [test for test in flatten(
+            unittest.defaultTestLoader.loadTestsFromName(name))
+            if re.search(expression, test.id().rpartition('.')[2])]
+    return tests
+
+
+def worker(shard: int, shards: int, output: str, names) -> int:
     """Run every ``shards``-th class of the modules in this process."""
-    loader = unittest.TestLoader()
-    tests = list(flatten(loader.loadTestsFromNames(modules)))
+    tests = load(names)
     classes = sorted({(type(test).__module__, type(test).__qualname__)
                       for test in tests})
     # Tests of one class stay together: they may share set-up. Big classes
@@ -233,9 +252,8 @@ def worker(shard: int, shards: int, output: str, modules) -> int:
 def run_tests(series: Series, python: pathlib.Path, tree: pathlib.Path,
               modules, jobs: int) -> dict:
     """Run the modules in ``jobs`` processes and add up what they saw."""
-    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE='1',
-                       OS_STDOUT_CAPTURE='1', OS_STDERR_CAPTURE='1',
-                       PBR_VERSION=series.version)
+    environment = dict(os.environ, OS_STDOUT_CAPTURE='1',
+                       OS_STDERR_CAPTURE='1', PBR_VERSION=series.version)
     environment.update(series.environment)
     environment['PYTHONPATH'] = str(tree)
     total = {'passed': 0, 'failed': 0, 'skipped': 0, 'bad': [],
@@ -268,8 +286,9 @@ def run_tests(series: Series, python: pathlib.Path, tree: pathlib.Path,
 def modules_of(series: Series, released: bool, further: bool) -> list[str]:
     """Names of the test modules of a run."""
     if further:
-        return list(series.all_tests)
-    return [*series.tests, *(() if released else series.new_tests)]
+        return [*series.all_tests, *series.nearest]
+    return [*series.tests, *map('='.join, series.nearest.items()),
+            *(() if released else series.new_tests)]
 
 
 def main(argv=None) -> int:
@@ -294,7 +313,8 @@ def main(argv=None) -> int:
                              'print both paths, run nothing')
     parser.add_argument('--all', action='store_true',
                         help='run those further modules only that lie near '
-                             'what the series touches')
+                             'what the series touches, and all tests of '
+                             'those that otherwise run in part')
     parser.add_argument('tests', nargs='*',
                         help='test names instead of those of series.toml')
     args = parser.parse_args(argv)

@@ -210,9 +210,6 @@ class World(fixtures.Fixture):
 
     def _quicken(self):
         """Do not sleep where nobody can be quicker than turns."""
-        self.useFixture(fixtures.MonkeyPatch(
-            'oslo_messaging._drivers.impl_fake.time', types.SimpleNamespace(
-                time=time.time, sleep=lambda _seconds: time.sleep(0.002))))
         if self.server != 'sqlite':
             return
         self.useFixture(fixtures.MonkeyPatch(
