@@ -10,13 +10,13 @@ nothing is offered twice (ID-1, ID-2, ID-3, ID-4).
 
 import collections
 import dataclasses
-import os
 
 import hypothesis
 from hypothesis import stateful
 from hypothesis import strategies
 
 from cyborg.common import constants
+from cyborg.tests import amount
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
 
@@ -26,7 +26,7 @@ PF_PRODUCT = '1013'
 MOST_VFS = 2
 NAMES = ('c1', 'C1', 'c1.example.org')
 #: Runs of the machine; a campaign sets more.
-EXAMPLES = int(os.environ.get('CYBORG_TEST_EXAMPLES', '2'))
+EXAMPLES = amount.amount('CYBORG_TEST_EXAMPLES', 2, 10)
 STEPS = 90
 
 

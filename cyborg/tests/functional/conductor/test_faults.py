@@ -5,6 +5,7 @@ import testscenarios
 
 from cyborg.common import exception
 from cyborg.db.sqlalchemy import models
+from cyborg.tests import amount
 from cyborg.tests.functional.conductor import base
 
 NAME = 'compute-1_0000:01:00.0'
@@ -16,13 +17,19 @@ FAULTS = [
     ('no-answer', {'fault': {'status': None}}),
     ('answer-lost', {'fault': {'status': None, 'delivered': True}}),
 ]
+#: How many of them each call meets, one after another.
+KINDS = amount.amount('CYBORG_TEST_FAULTS', 1, len(FAULTS))
 
 
 class FaultTest(base.ConductorTestCase):
-    """One fault at the nth call, for every n; then two good reports."""
+    """One fault at the nth call, for every n; then two good reports.
 
-    timeout = 400
-    scenarios = FAULTS
+    In the gate the kinds of faults take turns, from call to call.
+    """
+
+    timeout = 900
+    scenarios = [('kind-%d' % number, {'turn': number})
+                 for number in range(KINDS)]
 
     def setUp(self):
         super().setUp()
@@ -56,7 +63,8 @@ class FaultTest(base.ConductorTestCase):
 
     def disturbed(self, position):
         """A report with a fault; whether there was such a call."""
-        self.placement.fail('.*', skip=position, **self.fault)
+        _name, kind = FAULTS[(self.turn + position) % len(FAULTS)]
+        self.placement.fail('.*', skip=position, **kind['fault'])
         try:
             self.report(*self.after(), by=self.manager)
         except base.EXPECTED as error:

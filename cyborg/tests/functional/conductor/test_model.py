@@ -9,10 +9,12 @@ from hypothesis import stateful
 from hypothesis import strategies as st
 
 from cyborg.common import exception
+from cyborg.tests import amount
 from cyborg.tests.functional.conductor import base
 
 BUSES = (1, 2)
 MARK = 'CUSTOM_CYBORG_MISSING'
+EXAMPLES = amount.amount('CYBORG_TEST_EXAMPLES', 4, 30)
 
 
 def name(bus):
@@ -221,7 +223,7 @@ class ModelTest(base.ConductorTestCase):
     def test_any_history(self):
         self.conf.set(group='placement', connect_retries=0)
         settings = hypothesis.settings(
-            max_examples=15, stateful_step_count=30, deadline=None,
+            max_examples=EXAMPLES, stateful_step_count=30, deadline=None,
             database=None, print_blob=False, suppress_health_check=list(
                 hypothesis.HealthCheck))
         stateful.run_state_machine_as_test(lambda: Machine(self),

@@ -18,8 +18,11 @@ from cyborg.conductor import manager
 from cyborg.db import api
 from cyborg.db import report_order
 from cyborg.db.sqlalchemy import models
+from cyborg.tests import amount
 from cyborg.tests.functional.conductor import base
 
+#: How far apart the moments are that are tried.
+STEP = amount.amount('CYBORG_TEST_MOMENTS', 2, 1)
 NAME = 'compute-1_0000:01:00.0'
 
 
@@ -183,8 +186,10 @@ class StrayTraitTest(OvertakenCase):
 class EveryMomentTest(OvertakenCase):
     """At each call to Placement, and before each transaction."""
 
-    timeout = 400
-    scenarios = [('shrinks', {'newer': (3, 6)}), ('other', {'newer': (7, 1)})]
+    timeout = 900
+    # In the gate each of the two has its half of the moments.
+    scenarios = [('shrinks', {'newer': (3, 6), 'first': 0}),
+                 ('other', {'newer': (7, 1), 'first': STEP - 1})]
 
     def before(self):
         return [base.device(bus) for bus in (1, 2, 3)] + [
@@ -238,7 +243,7 @@ class EveryMomentTest(OvertakenCase):
         self.assertTrue(self.handle(NAME).in_use)
 
     def test_at_every_call_to_placement(self):
-        position = 0
+        position = self.first
         while True:
             self.settle()
             self.hits = 0
@@ -249,11 +254,11 @@ class EveryMomentTest(OvertakenCase):
                 break
             self.assertNewer()
             self.unsettle()
-            position += 1
+            position += STEP
         self.assertGreater(position, 15)
 
     def test_before_every_transaction(self):
-        position = 0
+        position = self.first
         while True:
             self.settle()
             self.hits = 0
@@ -263,7 +268,7 @@ class EveryMomentTest(OvertakenCase):
                 break
             self.assertNewer()
             self.unsettle()
-            position += 1
+            position += STEP
         self.assertGreater(position, 8)
 
     def pause_before_transaction(self, skip):
@@ -358,7 +363,7 @@ class ServersTest(OvertakenCase):
                 done)
             waiting.join(0.5)
             self.assertEqual([], done)
-        waiting.join(30)
+        waiting.join(300)
         self.assertEqual(turn.number + 1, done[0].number)
         self.assertRaises(exception.ReportOutdated, self.write, guarded)
 
@@ -373,7 +378,7 @@ class ServersTest(OvertakenCase):
             report_order.begin, context.get_admin_context(), 'new'), done)
             for _count in range(6)]
         for thread in threads:
-            thread.join(60)
+            thread.join(300)
         self.assertEqual(list(range(1, 7)),
                          sorted(turn.number for turn in done))
         self.assertEqual(1, self.count(models.QuotaUsage))
