@@ -16,9 +16,19 @@ import urllib.request
 
 import settings
 
+FAKE, LIBVIRT = settings.FAKE, settings.LIBVIRT
+
+
+def _pci(product: str) -> list[dict]:
+    return [{'resources:CUSTOM_PCI': '1',
+             'trait:CUSTOM_PCI_PRODUCT_ID_' + product.upper(): 'required'}]
+
+
 FPGA = [{'resources:FPGA': '1', 'trait:CUSTOM_FAKE_DEVICE': 'required'}]
-PCI = [{'resources:CUSTOM_PCI': '1',
-        'trait:CUSTOM_PCI_PRODUCT_ID_EFA1': 'required'}]
+PCI = _pci(settings.PRODUCT)
+#: Groups of the device profiles and flavors.
+PROFILES = {'fpga': FPGA, 'pci': PCI, 'two': PCI * 2,
+            'true': _pci('efa2'), 'absent': _pci('efa3')}
 SCENARIOS = {}
 
 
@@ -29,6 +39,12 @@ class Failed(Exception):
 def scenario(function):
     SCENARIOS[function.__name__.replace('_', '-')] = function
     return function
+
+
+def on_libvirt(function):
+    """A scenario that needs the second host."""
+    function.on_libvirt = True
+    return scenario(function)
 
 
 def check(condition, text, *details):
@@ -107,11 +123,9 @@ class Lab:
                   seconds)
             time.sleep(0.5)
 
-    def flavor(self, groups) -> str:
+    def flavor(self, profile) -> str:
         """A flavor with a device profile; both stay for the next one."""
-        name = 'minicloud-' + ('pci' if groups == PCI else
-                               'fpga' if groups == FPGA else
-                               'two' if groups == PCI * 2 else 'mixed')
+        name, groups = 'minicloud-' + profile, PROFILES[profile]
         known = self.client.call('accelerator', 'GET', '/device_profiles')
         if name not in [one['name'] for one in known['device_profiles']]:
             self.client.call('accelerator', 'POST', '/device_profiles',
@@ -126,10 +140,10 @@ class Lab:
                   {'extra_specs': {'accel:device_profile': name}})
         return made['id']
 
-    def create(self, groups=PCI) -> str:
+    def create(self, profile='pci', host=FAKE) -> str:
         server = self.nova('POST', '/servers', {'server': {
             'name': 'scenario', 'imageRef': self.image, 'networks': 'none',
-            'flavorRef': self.flavor(groups)}})['server']
+            'host': host.name, 'flavorRef': self.flavor(profile)}})['server']
         self.made.append(server['id'])
         return server['id']
 
@@ -171,13 +185,14 @@ class Lab:
             'accelerator', 'GET',
             '/accelerator_requests?instance=' + server)['arqs']
 
-    def bound(self, server, count=1) -> list[dict]:
-        """Its requests, each bound, each with the fields of 2.4."""
+    def bound(self, server, count=1, host=FAKE) -> list[dict]:
+        """Its requests, each bound there, each with the fields of 2.4."""
         found = self.arqs(server)
         check(len(found) == count, '%d requests: %s', len(found), found)
         for arq in found:
             info = arq['attach_handle_info']
             check(arq['state'] == 'Bound', 'not bound: %s', arq)
+            check(arq['hostname'] == host.node, 'host: %s', arq)
             check(isinstance(info['stateful'], bool), 'stateful: %s', info)
             if arq['attach_handle_type'] == 'PCI':
                 check(info['managed'] is False, 'managed: %s', info)
@@ -186,6 +201,31 @@ class Lab:
 
     def devices(self, server) -> list[str]:
         return sorted(arq['attach_handle_uuid'] for arq in self.arqs(server))
+
+    def stored_managed(self, profile):
+        """What the second host's device of a profile has stored."""
+        return json.loads(self._stored(profile)).get('managed')
+
+    def address(self, profile) -> str:
+        info = json.loads(self._stored(profile))
+        return '%s:%s:%s.%s' % tuple(
+            info[key] for key in ('domain', 'bus', 'device', 'function'))
+
+    def _stored(self, profile) -> str:
+        trait = list(PROFILES[profile][0])[1].partition(':')[2]
+        return self.cloud.sql(
+            'SELECT h.attach_info FROM attach_handles h JOIN deployables p '
+            'ON p.id = h.deployable_id JOIN devices d ON d.id = p.device_id '
+            "WHERE d.hostname = '%s' AND d.model LIKE '%%%s%%'" % (
+                LIBVIRT.node, trait[-4:].lower()), 'cyborg')[0][0]
+
+    def handles(self) -> int:
+        """Number of attach handles of PCI devices of the first host."""
+        return int(self.cloud.sql(
+            'SELECT COUNT(*) FROM attach_handles h JOIN deployables p ON '
+            'p.id = h.deployable_id JOIN devices d ON d.id = p.device_id '
+            "WHERE h.attach_type = 'PCI' AND d.hostname = '%s'" % FAKE.node,
+            'cyborg')[0][0])
 
     def clean(self) -> None:
         """Nothing is left of what a scenario did."""
@@ -199,6 +239,9 @@ class Lab:
                      for name, statement in rows.items()}
             found['allocations'] = self.cloud.sql(
                 'SELECT consumer_id FROM allocations', 'placement')
+            if not self.cloud.one_host:
+                found['guests'] = self.cloud.hypervisor.virsh(
+                    'list', '--all', '--name').split()
             return {name: some for name, some in found.items() if some}
         deadline = time.monotonic() + 60
         while left():
@@ -216,18 +259,18 @@ class Lab:
         try:
             yield
         finally:
-            restart([settings.RULE])
+            restart(FAKE.rules)
 
 
-def _kept(lab, status, *actions):
+def _kept(lab, *actions, profile='pci', host=FAKE):
     """A server keeps its device through the actions."""
-    server = lab.create()
+    server = lab.create(profile, host)
     lab.reach(server, 'ACTIVE')
-    lab.bound(server)
+    lab.bound(server, host=host)
     before = lab.devices(server)
     for reached, action in actions:
         lab.act(server, reached, **action)
-    lab.bound(server)
+    lab.bound(server, host=host)
     check(before == lab.devices(server), 'another device: %s, %s', before,
           lab.devices(server))
     lab.delete(server)
@@ -236,8 +279,8 @@ def _kept(lab, status, *actions):
 @scenario
 def boot_delete(lab):
     """One accelerator of each driver."""
-    for groups in (PCI, FPGA):
-        server = lab.create(groups)
+    for profile in ('pci', 'fpga'):
+        server = lab.create(profile)
         lab.reach(server, 'ACTIVE')
         lab.bound(server)
         lab.delete(server)
@@ -246,7 +289,7 @@ def boot_delete(lab):
 @scenario
 def nothing_free(lab):
     """A server too many finds no host, and leaves nothing behind."""
-    servers = [lab.create() for _ in settings.DEVICES]
+    servers = [lab.create() for _ in FAKE.devices]
     for server in servers:
         lab.reach(server, 'ACTIVE')
     devices = {lab.devices(server)[0] for server in servers}
@@ -263,7 +306,7 @@ def nothing_free(lab):
 @scenario
 def two_accelerators(lab):
     """Two of one server, on their own providers."""
-    server = lab.create(PCI * 2)
+    server = lab.create('two')
     lab.reach(server, 'ACTIVE')
     arqs = lab.bound(server, 2)
     check(len({arq['attach_handle_uuid'] for arq in arqs}) == 2,
@@ -273,24 +316,24 @@ def two_accelerators(lab):
 
 @scenario
 def reboots(lab):
-    _kept(lab, 'ACTIVE', ('ACTIVE', {'reboot': {'type': 'SOFT'}}),
+    _kept(lab, ('ACTIVE', {'reboot': {'type': 'SOFT'}}),
           ('ACTIVE', {'reboot': {'type': 'HARD'}}))
 
 
 @scenario
 def stop_start(lab):
-    _kept(lab, 'ACTIVE', ('SHUTOFF', {'os-stop': None}),
+    _kept(lab, ('SHUTOFF', {'os-stop': None}),
           ('ACTIVE', {'os-start': None}))
 
 
 @scenario
 def rebuild(lab):
-    _kept(lab, 'ACTIVE', ('ACTIVE', {'rebuild': {'imageRef': lab.image}}))
+    _kept(lab, ('ACTIVE', {'rebuild': {'imageRef': lab.image}}))
 
 
 @scenario
 def rescue_unrescue(lab):
-    _kept(lab, 'ACTIVE', ('RESCUE', {'rescue': None}),
+    _kept(lab, ('RESCUE', {'rescue': None}),
           ('ACTIVE', {'unrescue': None}))
 
 
@@ -321,9 +364,9 @@ def conductor_killed(lab):
     check(len(devices) == len(set(devices)), 'a device twice: %s', devices)
     print('    %d of 10 servers became active'
           % reached.count('ACTIVE'))
-    check(reached.count('ACTIVE') <= len(settings.DEVICES), 'too many')
+    check(reached.count('ACTIVE') <= len(FAKE.devices), 'too many')
     lab.delete(*servers)
-    again = [lab.create() for _ in settings.DEVICES]
+    again = [lab.create() for _ in FAKE.devices]
     for server in again:
         lab.reach(server, 'ACTIVE')
     lab.delete(*again)
@@ -336,13 +379,10 @@ def rule_dropped(lab):
     lab.reach(server, 'ACTIVE')
     before = lab.devices(server)
     with lab.rules([]):
-        lab.wait('the other devices to go', lambda: len(lab.cloud.sql(
-            "SELECT 1 FROM attach_handles WHERE attach_type='PCI'",
-            'cyborg')) == 1)
+        lab.wait('the other devices to go', lambda: lab.handles() == 1)
         check(lab.devices(server) == before, 'lost: %s', lab.arqs(server))
-    lab.wait('the other devices to come back', lambda: len(lab.cloud.sql(
-        "SELECT 1 FROM attach_handles WHERE attach_type='PCI'",
-        'cyborg')) == len(settings.DEVICES))
+    lab.wait('the other devices to come back',
+             lambda: lab.handles() == len(FAKE.devices))
     check(lab.devices(server) == before, 'changed: %s', lab.arqs(server))
     other = lab.create()
     lab.reach(other, 'ACTIVE')
@@ -362,12 +402,18 @@ def released_agent(lab):
     lab.reach(server, 'ACTIVE')
     before = lab.devices(server)
     lab.cloud.stop('cyborg-agent')
+    asked = lab.cloud.settings.asked
+    asked.unlink(missing_ok=True)
     try:
         lab.cloud.agent(released)
-        # Two of its reports.
-        time.sleep(12)
+        # It looks for devices before a report: the third look is after two.
+        lab.wait('reports of 2026.2', lambda: asked.exists() and len(
+            asked.read_text().splitlines()) > 2)
         check(lab.cloud.pid('cyborg-agent'), 'the agent of 2026.2 has ended')
-        check(lab.devices(server) == before, 'changed: %s', lab.arqs(server))
+        check(lab.bound(server) and lab.devices(server) == before,
+              'changed: %s', lab.arqs(server))
+        check(lab.handles() == len(FAKE.devices), '%d handles',
+              lab.handles())
         other = lab.create()
         lab.reach(other, 'ACTIVE')
         lab.delete(other)
@@ -377,6 +423,97 @@ def released_agent(lab):
     check(lab.bound(server) and lab.devices(server) == before,
           'changed: %s', lab.arqs(server))
     lab.delete(server)
+
+
+@on_libvirt
+def libvirt_guest(lab):
+    """A guest that runs in QEMU keeps the accelerator of a driver for tests.
+
+    Nova gives guests those of type PCI only, and passes over this one.
+    """
+    _kept(lab, ('ACTIVE', {'reboot': {'type': 'HARD'}}),
+          ('SHUTOFF', {'os-stop': None}), ('ACTIVE', {'os-start': None}),
+          ('ACTIVE', {'rebuild': {'imageRef': lab.image}}),
+          profile='fpga', host=LIBVIRT)
+
+
+@on_libvirt
+def libvirt_refuses(lab):
+    """libvirt starts no guest with a device that it cannot pass through.
+
+    What it was given is right for managed false, true and absent; the device
+    is free again, so that the next server gets as far.
+    """
+    wanted = {'pci': (False, 'no', 'vfio'), 'true': (True, 'yes', None),
+              'absent': (None, 'yes', None)}
+    for profile, (managed, mode, driver) in wanted.items():
+        check(lab.stored_managed(profile) == managed, 'stored: %s',
+              lab.stored_managed(profile))
+        if lab.cloud.stock_nova:
+            # It never asks for 2.4: unsafe with managed false.
+            mode, driver = 'yes', None
+        for _ in range(2):
+            server = lab.create(profile, LIBVIRT)
+            lab.reach(server, 'ERROR')
+            check(lab.arqs(server) == [], 'requests of a refused guest: %s',
+                  lab.arqs(server))
+            fault = lab.show(server)['fault']['message']
+            check('PCI' in fault or '0000:d' in fault or 'hosts' in fault,
+                  'fault: %s', fault)
+            (device,) = lab.cloud.hypervisor.given(server)
+            found = device.find('driver')
+            given = (_address(device), device.get('managed'),
+                     None if found is None else found.get('name'))
+            check(given == (lab.address(profile), mode, driver),
+                  '%s: libvirt was given %s', profile, given)
+            lab.delete(server)
+        print('    managed %s: managed=%r, driver %s' % (
+            managed, mode, driver))
+
+
+def _address(device) -> str:
+    found = device.find('source/address').attrib
+    return '%04x:%02x:%02x.%x' % tuple(
+        int(found[key], 16) for key in ('domain', 'bus', 'slot', 'function'))
+
+
+@on_libvirt
+def unshelve_elsewhere(lab):
+    """Offloaded from one host, unshelved on the other one, and back."""
+    server = lab.create('fpga')
+    lab.reach(server, 'ACTIVE')
+    lab.bound(server)
+    for host in (LIBVIRT, FAKE):
+        lab.act(server, 'SHELVED_OFFLOADED', shelve=None)
+        check(lab.arqs(server) == [], 'requests: %s', lab.arqs(server))
+        lab.act(server, 'ACTIVE', unshelve={'host': host.name})
+        lab.bound(server, host=host)
+    lab.delete(server)
+
+
+@on_libvirt
+def unshelve_refused(lab):
+    """A failed unshelve leaves a bound request in Nova, with no allocation.
+
+    Its device is not given to anybody else, and is free when the server is
+    deleted.
+    """
+    server = lab.create()
+    lab.reach(server, 'ACTIVE')
+    lab.act(server, 'SHELVED_OFFLOADED', shelve=None)
+    lab.nova('POST', '/servers/%s/action' % server,
+             {'unshelve': {'host': LIBVIRT.name}})
+    lab.wait('libvirt', lambda: lab.cloud.hypervisor.given(server))
+    lab.reach(server, 'SHELVED_OFFLOADED')
+    (arq,) = lab.bound(server, host=LIBVIRT)
+    check(not lab.cloud.sql("SELECT 1 FROM allocations WHERE consumer_id = "
+                            "'%s'" % server, 'placement'), 'allocated')
+    other = lab.create(host=LIBVIRT)
+    lab.reach(other, 'ERROR')
+    check(lab.arqs(other) == [], 'requests: %s', lab.arqs(other))
+    check(lab.cloud.hypervisor.given(other) == [], 'one device twice')
+    check(lab.bound(server, host=LIBVIRT) == [arq], 'lost')
+    lab.delete(server, other)
 
 
 SHORT = ('boot-delete',)
@@ -391,8 +528,10 @@ def main(cloud, options) -> int:
         print('unknown: %s' % ', '.join(sorted(unknown)))
         return 2
     lab = Lab(cloud)
-    lab.flavor(PCI)
     names = options.scenarios or (SHORT if options.short else SCENARIOS)
+    if cloud.one_host:
+        names = [name for name in names
+                 if not hasattr(SCENARIOS[name], 'on_libvirt')]
     failed = 0
     for name in names:
         began = time.monotonic()
@@ -407,7 +546,7 @@ def main(cloud, options) -> int:
             with contextlib.suppress(Failed, OSError):
                 lab.delete(*list(lab.made))
             lab.made.clear()
-        print('%-18s %4d s  %s' % (name, time.monotonic() - began, said),
+        print('%-19s %4d s  %s' % (name, time.monotonic() - began, said),
               flush=True)
     print('%d passed, %d failed' % (len(list(names)) - failed, failed))
     return 1 if failed else 0

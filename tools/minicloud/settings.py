@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names, ports and configuration files of the small cloud."""
 
+from collections.abc import Sequence
+import dataclasses
 import json
 import pathlib
 
-HOST = 'minicloud'
 PASSWORD = 'minicloud'
 PORTS = {'keystone': 15000, 'placement': 15778, 'glance': 15292,
          'nova-api': 15774, 'cyborg-api': 17666, 'neutron': 15696}
@@ -13,10 +14,38 @@ URLS['keystone'] += '/v3'
 DATABASES = ('keystone', 'placement', 'glance', 'nova_api', 'nova_cell0',
              'nova_cell1', 'cyborg')
 VHOSTS = ('minicloud-nova', 'minicloud-cyborg')
-#: Addresses of the made-up accelerators, one NUMA node each two.
-DEVICES = tuple('0000:%02x:00.0' % bus for bus in (0xc1, 0xc2, 0xc3, 0xc4))
 VENDOR, PRODUCT = '1d0f', 'efa1'
 RULE = {'vendor_id': VENDOR, 'product_id': PRODUCT, 'managed': False}
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """A compute host.
+
+    :ivar name: of its services
+    :ivar node: what its hypervisor says, as Nova and Placement know it
+    :ivar devices: product of each made-up accelerator by address; two on one
+        NUMA node
+    :ivar rules: of ``[pci] device_spec``
+    """
+
+    name: str
+    node: str
+    devices: dict[str, str]
+    rules: tuple[dict, ...]
+
+
+#: With Nova's fake driver.
+FAKE = Host('minicloud', 'minicloud', dict.fromkeys(
+    ('0000:%02x:00.0' % bus for bus in (0xc1, 0xc2, 0xc3, 0xc4)), PRODUCT),
+    (RULE,))
+#: With libvirt: managed false, true and absent; each a product of its own.
+LIBVIRT = Host(
+    'minicloud-libvirt', 'minicloud-node',
+    {'0000:d1:00.0': PRODUCT, '0000:d2:00.0': 'efa2',
+     '0000:d3:00.0': 'efa3'},
+    (RULE, {'vendor_id': VENDOR, 'product_id': 'efa2', 'managed': True},
+     {'vendor_id': VENDOR, 'product_id': 'efa3'}))
 
 
 class CloudError(Exception):
@@ -65,6 +94,8 @@ class Settings:
     def __init__(self, state: pathlib.Path):
         self.state = state
         self.etc, self.data = state / 'etc', state / 'data'
+        #: A line for each time that 2026.2 looked for devices.
+        self.asked = self.data / 'lspci-asked'
 
     @staticmethod
     def credentials() -> dict[str, str]:
@@ -84,24 +115,28 @@ class Settings:
                  'placement.conf': self._placement(),
                  'glance-api.conf': self._glance(venv),
                  'nova.conf': self._nova(),
-                 'cyborg.conf': self.cyborg([RULE]),
-                 'cyborg-released.conf': self.cyborg([], released=True)}
+                 'nova-libvirt.conf': self._nova_libvirt(venv),
+                 'cyborg.conf': self.cyborg(FAKE, FAKE.rules),
+                 'cyborg-libvirt.conf': self.cyborg(LIBVIRT, LIBVIRT.rules)}
         for name, groups in files.items():
             (self.etc / name).write_text(_ini(groups))
         paste = venv / 'etc' / 'nova' / 'api-paste.ini'
         (self.etc / 'nova-api-paste.ini').write_text(paste.read_text())
         (self.etc / 'api-paste.ini').write_text(
             (venv / 'etc' / 'cyborg' / 'api-paste.ini').read_text())
-        self._sysfs()
+        for host in (FAKE, LIBVIRT):
+            self._sysfs(host)
+        self._lspci()
 
-    def _sysfs(self) -> None:
-        """Four accelerators, two on each of two NUMA nodes."""
-        bus = pathlib.Path(self._folder('sys', 'bus', 'pci', 'devices'))
-        for number, address in enumerate(DEVICES):
-            folder = pathlib.Path(self._folder('sys', 'devices',
+    def _sysfs(self, host: Host) -> None:
+        """Its accelerators, two on each NUMA node."""
+        top = 'sys-' + host.name
+        bus = pathlib.Path(self._folder(top, 'bus', 'pci', 'devices'))
+        for number, (address, product) in enumerate(host.devices.items()):
+            folder = pathlib.Path(self._folder(top, 'devices',
                                                'pci0000:c0', address))
             for name, value in {
-                    'vendor': '0x' + VENDOR, 'device': '0x' + PRODUCT,
+                    'vendor': '0x' + VENDOR, 'device': '0x' + product,
                     'class': '0x120000', 'subsystem_vendor': '0x' + VENDOR,
                     'subsystem_device': '0x0001', 'revision': '0x01',
                     'numa_node': str(number // 2)}.items():
@@ -109,12 +144,15 @@ class Settings:
             link = bus / address
             if not link.is_symlink():
                 link.symlink_to('../../../devices/pci0000:c0/' + address)
-        # What 2026.2 reads in place of sysfs.
+
+    def _lspci(self) -> None:
+        """What 2026.2 reads in place of sysfs; it notes each call."""
         commands = pathlib.Path(self._folder('bin'))
         script = commands / 'lspci'
-        script.write_text('#!/bin/sh\n' + ''.join(
+        script.write_text('#!/bin/sh\necho >> %s\n' % self.asked + ''.join(
             'echo "%s Processing accelerators [1200]: Made up [%s:%s]"\n'
-            % (address, VENDOR, PRODUCT) for address in DEVICES))
+            % (address, VENDOR, product)
+            for address, product in FAKE.devices.items()))
         script.chmod(0o755)
 
     def _keystone(self) -> dict:
@@ -158,7 +196,7 @@ class Settings:
         service = {**_user('nova'), 'send_service_user_token': True}
         return {
             'DEFAULT': {
-                'host': HOST, 'my_ip': '127.0.0.1',
+                'host': FAKE.name, 'my_ip': '127.0.0.1',
                 'state_path': self._folder('nova'),
                 'instances_path': self._folder('nova', 'instances'),
                 'transport_url': transport_url('nova'),
@@ -190,21 +228,47 @@ class Settings:
             'oslo_concurrency': {'lock_path': self._folder('lock')},
             'wsgi': {'api_paste_config': self.etc / 'nova-api-paste.ini'}}
 
-    def cyborg(self, rules: list[dict], released: bool = False) -> dict:
+    def _nova_libvirt(self, venv: pathlib.Path) -> dict:
+        """What is other than in ``nova.conf``."""
+        helper = {'helper_command': '%s --config-file %s --config-file %s' % (
+            venv / 'bin' / 'privsep-helper', self.etc / 'nova.conf',
+            self.etc / 'nova-libvirt.conf')}
+        return {
+            'DEFAULT': {
+                'host': LIBVIRT.name,
+                'state_path': self._folder('nova-libvirt'),
+                'instances_path': self._folder('nova-libvirt', 'instances'),
+                'compute_driver': 'libvirt.LibvirtDriver',
+                'force_raw_images': False,
+                # Nothing in the guests hears that it should end.
+                'shutdown_timeout': 2},
+            'libvirt': {
+                'virt_type': 'qemu', 'cpu_mode': 'none',
+                'connection_uri': 'qemu:///system?socket=%s' % (
+                    self.state / 'host/socket/libvirt-sock'),
+                'inject_partition': -2, 'wait_soft_reboot_seconds': 2},
+            'spice': {'enabled': False},
+            'nova_sys_admin': helper, 'privsep_osbrick': helper,
+            'oslo_concurrency': {
+                'lock_path': self._folder('nova-libvirt', 'lock')}}
+
+    def cyborg(self, host: Host, rules: Sequence[dict] = (),
+               released: bool = False) -> dict:
         """:param rules: of ``[pci] device_spec``
         :param released: for an agent of 2026.2
         """
         pci: dict = {'device_spec': [json.dumps(rule) for rule in rules],
-                     'sysfs_path': self.data / 'sys'}
+                     'sysfs_path': self.data / ('sys-' + host.name)}
         if released:
             pci = {'passthrough_whitelist': json.dumps(
                 {'vendor_id': VENDOR, 'product_id': PRODUCT})}
         return {
-            'DEFAULT': {'host': HOST, 'state_path': self._folder('cyborg'),
+            'DEFAULT': {'host': host.name,
+                        'state_path': self._folder('cyborg', host.name),
                         'transport_url': transport_url('cyborg'),
                         'periodic_interval': 5, 'use_stderr': True},
             'agent': {'enabled_drivers': 'fake_driver,pci_driver',
-                      'resource_provider_name': HOST},
+                      'resource_provider_name': host.node},
             'api': {'api_paste_config': self.etc / 'api-paste.ini'},
             'database': {'connection': database_url('cyborg')},
             'keystone_authtoken': _tokens('cyborg'),
@@ -214,8 +278,19 @@ class Settings:
             'oslo_policy': {'enforce_new_defaults': True},
             'oslo_concurrency': {'lock_path': self._folder('lock')}}
 
-    def write_cyborg(self, rules: list[dict]) -> None:
-        (self.etc / 'cyborg.conf').write_text(_ini(self.cyborg(rules)))
+    def write_cyborg(self, rules: Sequence[dict]) -> None:
+        """Other rules for the agent of the first host."""
+        (self.etc / 'cyborg.conf').write_text(_ini(self.cyborg(FAKE, rules)))
+
+
+    def write_released(self, commands: pathlib.Path) -> pathlib.Path:
+        """For an agent of 2026.2, whose commands are there."""
+        path = self.etc / 'cyborg-released.conf'
+        path.write_text(_ini({
+            **self.cyborg(FAKE, released=True), 'cyborg_sys_admin': {
+                'helper_command': '%s --config-file %s' % (
+                    commands / 'privsep-helper', path)}}))
+        return path
 
 
 def tempest(image: str, state: pathlib.Path) -> str:

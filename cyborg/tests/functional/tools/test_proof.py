@@ -49,7 +49,7 @@ class CommandsTest(base.TestCase):
         """DOC-1: the page names all scenarios, and none else."""
         text = (ROOT / 'tools/minicloud/scenarios.py').read_text()
         there = {name.replace('_', '-') for name in re.findall(
-            r'^@scenario\ndef (\w+)', text, re.MULTILINE)}
+            r'^@(?:scenario|on_libvirt)\ndef (\w+)', text, re.MULTILINE)}
         page = (ROOT / 'doc/source/contributor/minicloud.rst').read_text()
         section = page.split('The scenarios\n')[1]
         named = {name for line in section.splitlines()
