@@ -147,6 +147,16 @@ class Lab:
         self.made.append(server['id'])
         return server['id']
 
+    def boot(self, profile='pci', host=FAKE) -> str:
+        """A server that runs.
+
+        One after another: of two at once Nova's scheduler may try the same
+        device, and it tries one of a host.
+        """
+        server = self.create(profile, host)
+        self.reach(server, 'ACTIVE')
+        return server
+
     def show(self, server) -> dict:
         return self.nova('GET', '/servers/' + server)['server']
 
@@ -264,8 +274,7 @@ class Lab:
 
 def _kept(lab, *actions, profile='pci', host=FAKE):
     """A server keeps its device through the actions."""
-    server = lab.create(profile, host)
-    lab.reach(server, 'ACTIVE')
+    server = lab.boot(profile, host)
     lab.bound(server, host=host)
     before = lab.devices(server)
     for reached, action in actions:
@@ -280,8 +289,7 @@ def _kept(lab, *actions, profile='pci', host=FAKE):
 def boot_delete(lab):
     """One accelerator of each driver."""
     for profile in ('pci', 'fpga'):
-        server = lab.create(profile)
-        lab.reach(server, 'ACTIVE')
+        server = lab.boot(profile)
         lab.bound(server)
         lab.delete(server)
 
@@ -289,25 +297,21 @@ def boot_delete(lab):
 @scenario
 def nothing_free(lab):
     """A server too many finds no host, and leaves nothing behind."""
-    servers = [lab.create() for _ in FAKE.devices]
-    for server in servers:
-        lab.reach(server, 'ACTIVE')
+    servers = [lab.boot() for _ in FAKE.devices]
     devices = {lab.devices(server)[0] for server in servers}
     check(len(devices) == len(servers), 'a device twice: %s', devices)
     late = lab.create()
     lab.reach(late, 'ERROR')
     check(lab.arqs(late) == [], 'requests of a server without a host')
     lab.delete(late, servers.pop())
-    again = lab.create()
-    lab.reach(again, 'ACTIVE')
+    again = lab.boot()
     lab.delete(again, *servers)
 
 
 @scenario
 def two_accelerators(lab):
     """Two of one server, on their own providers."""
-    server = lab.create('two')
-    lab.reach(server, 'ACTIVE')
+    server = lab.boot('two')
     arqs = lab.bound(server, 2)
     check(len({arq['attach_handle_uuid'] for arq in arqs}) == 2,
           'one device twice: %s', arqs)
@@ -340,8 +344,7 @@ def rescue_unrescue(lab):
 @scenario
 def shelve_unshelve(lab):
     """An offloaded server gives its device back, and gets one again."""
-    server = lab.create()
-    lab.reach(server, 'ACTIVE')
+    server = lab.boot()
     lab.act(server, 'SHELVED_OFFLOADED', shelve=None)
     check(lab.arqs(server) == [], 'requests of an offloaded server: %s',
           lab.arqs(server))
@@ -366,17 +369,13 @@ def conductor_killed(lab):
           % reached.count('ACTIVE'))
     check(reached.count('ACTIVE') <= len(FAKE.devices), 'too many')
     lab.delete(*servers)
-    again = [lab.create() for _ in FAKE.devices]
-    for server in again:
-        lab.reach(server, 'ACTIVE')
-    lab.delete(*again)
+    lab.delete(*[lab.boot() for _ in FAKE.devices])
 
 
 @scenario
 def rule_dropped(lab):
     """MIS-5: the rule goes and comes back under a running server."""
-    server = lab.create()
-    lab.reach(server, 'ACTIVE')
+    server = lab.boot()
     before = lab.devices(server)
     with lab.rules([]):
         lab.wait('the other devices to go', lambda: lab.handles() == 1)
@@ -384,8 +383,7 @@ def rule_dropped(lab):
     lab.wait('the other devices to come back',
              lambda: lab.handles() == len(FAKE.devices))
     check(lab.devices(server) == before, 'changed: %s', lab.arqs(server))
-    other = lab.create()
-    lab.reach(other, 'ACTIVE')
+    other = lab.boot()
     check(lab.devices(other) != before, 'one device twice')
     lab.delete(server, other)
 
@@ -398,8 +396,7 @@ def released_agent(lab):
         pathlib.Path(__file__).parents[2] / '.released')) / 'bin'
     check((released / 'cyborg-agent').exists(),
           'no 2026.2 in %s; tools/released-venv makes one', released)
-    server = lab.create()
-    lab.reach(server, 'ACTIVE')
+    server = lab.boot()
     before = lab.devices(server)
     lab.cloud.stop('cyborg-agent')
     asked = lab.cloud.settings.asked
@@ -414,8 +411,7 @@ def released_agent(lab):
               'changed: %s', lab.arqs(server))
         check(lab.handles() == len(FAKE.devices), '%d handles',
               lab.handles())
-        other = lab.create()
-        lab.reach(other, 'ACTIVE')
+        other = lab.boot()
         lab.delete(other)
     finally:
         lab.cloud.stop('cyborg-agent')
@@ -480,8 +476,7 @@ def _address(device) -> str:
 @on_libvirt
 def unshelve_elsewhere(lab):
     """Offloaded from one host, unshelved on the other one, and back."""
-    server = lab.create('fpga')
-    lab.reach(server, 'ACTIVE')
+    server = lab.boot('fpga')
     lab.bound(server)
     for host in (LIBVIRT, FAKE):
         lab.act(server, 'SHELVED_OFFLOADED', shelve=None)
@@ -498,8 +493,7 @@ def unshelve_refused(lab):
     Its device is not given to anybody else, and is free when the server is
     deleted.
     """
-    server = lab.create()
-    lab.reach(server, 'ACTIVE')
+    server = lab.boot()
     lab.act(server, 'SHELVED_OFFLOADED', shelve=None)
     lab.nova('POST', '/servers/%s/action' % server,
              {'unshelve': {'host': LIBVIRT.name}})

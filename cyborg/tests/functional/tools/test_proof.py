@@ -4,12 +4,16 @@
 import contextlib
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import re
 import socket
 import subprocess
 import sys
+import textwrap
 import threading
+
+import fixtures
 
 from cyborg.tests import base
 
@@ -18,10 +22,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[4]
 
 def module(path: str):
     """A module of ``tools``, which is no package."""
-    spec = importlib.util.spec_from_file_location(
-        pathlib.Path(path).stem, ROOT / 'tools' / path)
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
+    loader = importlib.machinery.SourceFileLoader(
+        pathlib.Path(path).stem, str(ROOT / 'tools' / path))
+    found = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(found)
     return found
 
 
@@ -128,6 +133,81 @@ class LabTest(base.TestCase):
             importlib.util.spec_from_loader('pcilab', loader))
         loader.exec_module(found)
         return found
+
+
+class CloudTest(base.TestCase):
+    """The small cloud, as far as it goes without starting it."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.useFixture(fixtures.EnvironmentVariable(
+            'CYBORG_MINICLOUD', str(self.folder)))
+        # Its modules import each other as scripts do.
+        self.useFixture(fixtures.MonkeyPatch(
+            'sys.path', [str(ROOT / 'tools/minicloud'), *sys.path]))
+        for name in ('hypervisor', 'settings'):
+            self.addCleanup(sys.modules.pop, name, None)
+        self.cloud = module('minicloud/minicloud').Cloud()
+
+    def write(self):
+        """The configuration, as if the packages were installed."""
+        for name in ('nova', 'cyborg'):
+            paste = self.cloud.venv / 'etc' / name / 'api-paste.ini'
+            paste.parent.mkdir(parents=True)
+            paste.touch()
+        self.cloud.etc.mkdir()
+        self.cloud.settings.write(self.cloud.venv)
+
+    def test_agents_accept_the_hosts(self):
+        """Each agent would start, and offer each made-up accelerator."""
+        self.write()
+        for name, managed in (('cyborg', [False] * 4),
+                              ('cyborg-libvirt', [False, True, True])):
+            done = subprocess.run(
+                [sys.executable, '-m', 'cyborg.cmd.pci', 'list', '-f', 'json',
+                 '--config-file', str(self.cloud.etc / (name + '.conf'))],
+                capture_output=True, text=True, timeout=300)
+            self.assertEqual(0, done.returncode, done.stderr)
+            shown = json.loads(done.stdout)
+            self.assertEqual({'offered'}, {one['verdict'] for one in shown})
+            self.assertEqual(managed, [one['managed'] for one in shown])
+
+    def test_what_libvirt_was_given(self):
+        guests = self.cloud.hypervisor.guests
+        guests.mkdir(parents=True)
+        for name, uuid in (('1', 'one'), ('2', 'two')):
+            (guests / (name + '.xml')).write_text(textwrap.dedent("""
+                <domain><uuid>%s</uuid><devices>
+                  <hostdev type='usb'/>
+                  <hostdev type='pci' managed='no'/>
+                </devices></domain>""" % uuid).strip())
+        (device,) = self.cloud.hypervisor.given('two')
+        self.assertEqual('no', device.get('managed'))
+        self.assertEqual([], self.cloud.hypervisor.given('three'))
+
+    def test_state_that_the_packages_would_cover(self):
+        cloud = self.cloud
+        cloud.hypervisor.cloud = self
+        self.state = pathlib.Path('/var/cache/minicloud')
+        error = self.assertRaises(
+            Exception, cloud.hypervisor.install)
+        self.assertEqual(
+            'The host with libvirt cannot live in /var/cache/minicloud: set '
+            'CYBORG_MINICLOUD to a directory outside of /usr, /etc, /var and '
+            '/run, or use up --one-host.', str(error))
+
+    def test_left_processes_are_told(self):
+        with subprocess.Popen(
+                ['sleep', '600'], cwd=self.folder) as process:
+            self.addCleanup(process.kill)
+            self.useFixture(fixtures.MonkeyPatch(
+                'subprocess.run', lambda *words, **kwargs:
+                subprocess.CompletedProcess(words, 0, '', '')))
+            self.assertEqual(
+                ['process %d' % process.pid, str(self.folder)],
+                self.cloud._left(wipe=True))
+            process.kill()
 
 
 class ProxyTest(base.TestCase):
