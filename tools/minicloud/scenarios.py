@@ -113,7 +113,7 @@ class Lab:
     def nova(self, method, path, body=None):
         return self.client.call('compute', method, path, body)
 
-    def wait(self, what, condition, seconds=120):
+    def wait(self, what, condition, seconds=300):
         deadline = time.monotonic() + seconds
         while True:
             found = condition()
@@ -169,7 +169,7 @@ class Lab:
                 return shown['status']
             check(shown['status'] != 'ERROR' or 'ERROR' in statuses,
                   'server %s: %s', server, shown.get('fault'))
-        return self.wait('server %s' % '/'.join(statuses), there, 180)
+        return self.wait('server %s' % '/'.join(statuses), there, 600)
 
     def act(self, server, status, **action) -> None:
         self.nova('POST', '/servers/%s/action' % server, action)
@@ -253,7 +253,7 @@ class Lab:
                 found['guests'] = self.cloud.hypervisor.virsh(
                     'list', '--all', '--name').split()
             return {name: some for name, some in found.items() if some}
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while left():
             check(time.monotonic() < deadline, 'left: %s', left())
             time.sleep(1)
