@@ -13,7 +13,6 @@ calls with each guest before it starts it, notes what it was given.
 import os
 import pathlib
 import shutil
-import socket
 import sysconfig
 import xml.etree.ElementTree as ElementTree
 
@@ -45,6 +44,9 @@ HOOK = '''#!/bin/sh
 # GUEST OPERATION ..., the guest's XML on standard input.
 if [ "$2" = prepare ]; then cat > '%s'/"$(date +%%s%%N).xml"; fi
 '''
+#: What the installation of the packages would have made.
+USER = 'libvirt-qemu:x:64055:64055::/nonexistent:/usr/sbin/nologin\n'
+GROUP = 'libvirt-qemu:x:64055:\n'
 # Root, without AppArmor, control groups, namespaces and udev.
 QEMU = '''
 user = "root"
@@ -161,6 +163,10 @@ class Hypervisor:
         (configuration / 'qemu.conf').write_text(QEMU)
         (configuration / 'libvirtd.conf').write_text(DAEMON % (
             self.socket, self.cloud.logs / 'libvirtd.log'))
+        for name, line in (('passwd', USER), ('group', GROUP)):
+            text = pathlib.Path('/etc', name).read_text()
+            if 'libvirt-qemu:' not in text:
+                (self.folder / 'etc' / name).write_text(text + line)
         hook = configuration / 'hooks' / 'qemu'
         hook.write_text(HOOK % self.guests)
         hook.chmod(0o755)
@@ -178,10 +184,9 @@ class Hypervisor:
 
     def _answers(self) -> bool:
         try:
-            with socket.socket(socket.AF_UNIX) as client:
-                client.connect(str(self.socket / 'libvirt-sock'))
+            self.virsh('version')
             return True
-        except OSError:
+        except CloudError:
             return False
 
     def inside(self, *words) -> list[str]:
