@@ -536,7 +536,7 @@ def main(cloud, options) -> int:
         except (Failed, settings.CloudError, OSError, LookupError,
                 ValueError):
             failed += 1
-            said = 'FAILED\n' + traceback.format_exc()
+            said = 'FAILED\n' + traceback.format_exc(chain=False)
             with contextlib.suppress(Failed, OSError):
                 lab.delete(*list(lab.made))
             lab.made.clear()
