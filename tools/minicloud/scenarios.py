@@ -75,14 +75,18 @@ class Client:
 
     @staticmethod
     def _open(method, url, body, headers):
-        data = None if body is None else json.dumps(body).encode()
+        data = body if body is None or isinstance(
+            body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(
             url, data, {'Content-Type': 'application/json', **headers},
             method=method)
         return urllib.request.urlopen(request, timeout=60)
 
-    def call(self, service, method, path, body=None):
+    def call(self, service, method, path, body=None, kind=None):
+        """:param kind: of the body, if it is no plain JSON"""
         headers = {'X-Auth-Token': self.token}
+        if kind:
+            headers['Content-Type'] = kind
         if service in self.VERSIONS:
             headers['OpenStack-API-Version'] = self.VERSIONS[service]
         try:
@@ -176,6 +180,27 @@ class Lab:
         # The task may not have begun when the answer comes.
         time.sleep(1)
         self.reach(server, status)
+
+    def offload(self, server) -> None:
+        """Shelve; of Nova's fake driver the image has no contents then."""
+        self.act(server, 'SHELVED_OFFLOADED', shelve=None)
+        for image in self.client.call('image', 'GET', '/images')['images']:
+            if image.get('instance_uuid') == server and (
+                    image['status'] == 'queued'):
+                path = '/images/' + image['id']
+                self.client.call(
+                    'image', 'PATCH', path,
+                    [{'op': 'replace', 'path': '/disk_format', 'value': 'raw'},
+                     {'op': 'replace', 'path': '/container_format',
+                      'value': 'bare'}],
+                    'application/openstack-images-v2.1-json-patch')
+                self.client.call('image', 'PUT', path + '/file',
+                                 bytes(65536), 'application/octet-stream')
+
+    def sweep(self) -> None:
+        """Delete the servers of a run that was ended."""
+        self.delete(*[one['id'] for one in self.nova(
+            'GET', '/servers?name=^scenario$')['servers']])
 
     def delete(self, *servers) -> None:
         for server in servers:
@@ -479,7 +504,7 @@ def unshelve_elsewhere(lab):
     server = lab.boot('fpga')
     lab.bound(server)
     for host in (LIBVIRT, FAKE):
-        lab.act(server, 'SHELVED_OFFLOADED', shelve=None)
+        lab.offload(server)
         check(lab.arqs(server) == [], 'requests: %s', lab.arqs(server))
         lab.act(server, 'ACTIVE', unshelve={'host': host.name})
         lab.bound(server, host=host)
@@ -494,7 +519,7 @@ def unshelve_refused(lab):
     deleted.
     """
     server = lab.boot()
-    lab.act(server, 'SHELVED_OFFLOADED', shelve=None)
+    lab.offload(server)
     lab.nova('POST', '/servers/%s/action' % server,
              {'unshelve': {'host': LIBVIRT.name}})
     lab.wait('libvirt', lambda: lab.cloud.hypervisor.given(server))
@@ -527,6 +552,7 @@ def main(cloud, options) -> int:
         names = [name for name in names
                  if not hasattr(SCENARIOS[name], 'on_libvirt')]
     failed = 0
+    lab.sweep()
     for name in names:
         began = time.monotonic()
         try:
