@@ -28,7 +28,6 @@ from cyborg.common import constants
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common.i18n import _
-from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.inventory import attach_info
 from cyborg.inventory import changes
 from cyborg.inventory import plan as planner
@@ -36,6 +35,7 @@ from cyborg.inventory import values
 from cyborg.objects import base as objects_base
 from cyborg.objects import host_inventory
 from cyborg.objects import inventory_values
+from cyborg.rpcapi import conductor as conductor_rpcapi
 
 LOG = logging.getLogger(__name__)
 

@@ -27,10 +27,10 @@ from cyborg.common import option_values
 from cyborg.common import rpc
 from cyborg.common import service
 from cyborg.common.i18n import _
-from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.conf import CONF
 from cyborg.objects import base as objects_base
 from cyborg.placement import client as placement_client
+from cyborg.rpcapi import conductor as conductor_rpcapi
 
 LOG = logging.getLogger(__name__)
 

@@ -6,15 +6,15 @@ import dataclasses
 
 import pecan
 
-from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.api import microversions
 from cyborg.api.middleware import mount
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import policy as cyborg_policy
-from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.conf import CONF
 from cyborg.placement import client as placement
+from cyborg.rpcapi import agent as agent_rpcapi
+from cyborg.rpcapi import conductor as conductor_rpcapi
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,8 +10,8 @@ from cyborg.common import config
 from cyborg.common import exception
 from cyborg.common import rpc
 from cyborg.common import service
-from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.objects import base as objects_base
+from cyborg.rpcapi import conductor as conductor_rpcapi
 
 
 def main(argv: list[str] | None = None) -> int:

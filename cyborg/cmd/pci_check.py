@@ -26,7 +26,6 @@ from cyborg.agent import service as agent_service
 from cyborg.common import context
 from cyborg.common import exception
 from cyborg.common import rpc
-from cyborg.conductor import rpcapi
 from cyborg.conf import CONF
 from cyborg.inventory import attach_info
 from cyborg.inventory import changes
@@ -39,6 +38,7 @@ from cyborg.objects import inventory_values
 from cyborg.pci import classes
 from cyborg.pci import selection
 from cyborg.placement import client as placement_client
+from cyborg.rpcapi import conductor as conductor_rpcapi
 
 ACCEPTED, REJECTED, UNKNOWN = 0, 1, 2
 #: Seconds in which an answer that came in time arrives here.
@@ -84,7 +84,7 @@ def _options() -> Iterator[Finding]:
     for error in agent_service.option_errors():
         yield Finding('reason', 'configuration', exception.plain_text(error))
     try:
-        rpcapi.ConductorAPI()
+        conductor_rpcapi.ConductorAPI()
     except exception.CyborgException as error:
         yield from _reasons(_CAP, [error])
     ours = not rpc.initialized()
@@ -251,7 +251,7 @@ def _stored(timeout: float) -> values.PersistedHost:
     """The inventory under the name that an agent would report as."""
     conductor = _reader(timeout)
     asker = context.get_admin_context()
-    with objects_base.indirection(rpcapi.IndirectionAPI(conductor)):
+    with objects_base.indirection(conductor_rpcapi.IndirectionAPI(conductor)):
         known = host_inventory.HostInventory.get_names(
             asker, names.of_machine())
         return inventory_values.persisted_host(
@@ -271,13 +271,13 @@ def _hostname(asker, known) -> str:
 def _check_names(timeout: float, hostname: str, devices) -> None:
     """:raises exception.HostNameChanged: as the agent would."""
     conductor = _reader(timeout)
-    with objects_base.indirection(rpcapi.IndirectionAPI(conductor)):
+    with objects_base.indirection(conductor_rpcapi.IndirectionAPI(conductor)):
         names.check(context.get_admin_context(), hostname, devices)
 
 
-def _reader(timeout: float) -> rpcapi.ConductorAPI:
+def _reader(timeout: float) -> conductor_rpcapi.ConductorAPI:
     rpc.init()
-    conductor = rpcapi.ConductorAPI(timeout=timeout)
+    conductor = conductor_rpcapi.ConductorAPI(timeout=timeout)
     if not conductor.supports_object_indirection():
         raise _Capped(cap=conductor.version_cap)
     return conductor

@@ -34,7 +34,7 @@ _BINDABLE = constants.ARQ_STATES_TRANSFORM_MATRIX[constants.ARQ_BIND_STARTED]
 class Binder:
     """Applies the patches of ARQs; one per conductor.
 
-    :param agent: a ``cyborg.agent.rpcapi.AgentAPI``.
+    :param agent: a ``cyborg.rpcapi.agent.AgentAPI``.
     :param nova: a ``cyborg.common.nova_client.NovaClient``.
     :param programmer: has FPGAs programmed.
     """

@@ -6,7 +6,6 @@ import logging
 import oslo_messaging as messaging
 from oslo_versionedobjects import exception as ovo_exception
 
-from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.common import exception
 from cyborg.common import nova_client
 from cyborg.common import sdk
@@ -20,6 +19,7 @@ from cyborg.db import unbinding
 from cyborg.objects import base as objects_base
 from cyborg.objects import inventory_values
 from cyborg.placement import client as placement_client
+from cyborg.rpcapi import agent as agent_rpcapi
 
 LOG = logging.getLogger(__name__)
 

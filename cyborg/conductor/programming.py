@@ -86,7 +86,7 @@ def jobs(rows: Iterable) -> dict[str, Job]:
 class Programmer:
     """Has the agents of the hosts write bitstreams.
 
-    :param agent: a ``cyborg.agent.rpcapi.AgentAPI``.
+    :param agent: a ``cyborg.rpcapi.agent.AgentAPI``.
     :param find_image: image id for (context, function id); looks in Glance
         when left out.
     """

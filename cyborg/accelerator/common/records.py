@@ -18,7 +18,6 @@ import json
 import socket
 
 from cyborg.common import constants
-from cyborg.conductor import rpcapi
 from cyborg.conf import CONF
 from cyborg.inventory import relatives
 from cyborg.objects.driver_objects import driver_attach_handle
@@ -28,6 +27,7 @@ from cyborg.objects.driver_objects import driver_deployable
 from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import classes
 from cyborg.pci import sysfs
+from cyborg.rpcapi import conductor as conductor_rpcapi
 
 #: Text of 2026.2 for a model, and for a vendor's board information, that the
 #: driver doesn't know.
@@ -69,7 +69,7 @@ def for_former_release() -> bool:
 
     :raises cyborg.common.exception.UpgradeLevelInvalid: the cap is unusable.
     """
-    return not rpcapi.ConductorAPI().supports_object_indirection()
+    return not conductor_rpcapi.ConductorAPI().supports_object_indirection()
 
 
 def attach_info(device: sysfs.PciDevice, managed: bool | None = None,

@@ -6,10 +6,10 @@ import uuid
 
 from cyborg.agent import loading
 from cyborg.agent import manager
-from cyborg.agent import rpcapi
 from cyborg.common import constants
 from cyborg.common import context
 from cyborg.common import exception
+from cyborg.rpcapi import agent as agent_rpcapi
 from cyborg.tests import base
 from cyborg.tests.fixtures import glance as glance_fixture
 from cyborg.tests.fixtures import rpc as rpc_fixture
@@ -48,7 +48,7 @@ class TestProgram(base.TestCase):
                 loading.LoadedDriver('acme_driver', self.driver)]))
 
     def program(self, image=None, driver='ACME', ctx=None):
-        return rpcapi.AgentAPI().fpga_program(
+        return agent_rpcapi.AgentAPI().fpga_program(
             ctx or self.context, 'compute-1', PATH, image or self.image,
             driver)
 

@@ -7,7 +7,7 @@ import time
 
 from cyborg.agent import resource_tracker
 from cyborg.common import exception
-from cyborg.conductor import rpcapi
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests import amount
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
@@ -33,7 +33,8 @@ class TestRandomRaces(base.TestCase):
                 services.rule(managed=managed)])
             self.cloud.restart_agent()
             self.trackers[managed] = resource_tracker.ResourceTracker(
-                self.cloud.agent.tracker.drivers, rpcapi.ConductorAPI())
+                self.cloud.agent.tracker.drivers,
+                conductor_rpcapi.ConductorAPI())
         self.outcomes = {'reported': 0, 'refused': 0, 'changed': 0}
         self.errors = []
         self.over = threading.Event()

@@ -13,10 +13,10 @@ import oslo_messaging as messaging
 from cyborg.accelerator.common import records
 from cyborg.accelerator.drivers.pci.pci import driver as pci_driver
 from cyborg.agent import resource_tracker
-from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.common import exception
-from cyborg.conductor import rpcapi
 from cyborg.inventory import attach_info
+from cyborg.rpcapi import agent as agent_rpcapi
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
 
@@ -162,7 +162,8 @@ class TestRaces(TestBase):
 
         def report():
             tracker = resource_tracker.ResourceTracker(
-                self.cloud.agent.tracker.drivers, rpcapi.ConductorAPI())
+                self.cloud.agent.tracker.drivers,
+                conductor_rpcapi.ConductorAPI())
             for _ in range(5):
                 try:
                     tracker.report(context, 'compute-1')

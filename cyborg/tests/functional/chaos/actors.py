@@ -11,9 +11,9 @@ from cyborg.agent import loading
 from cyborg.agent import resource_tracker
 from cyborg.api import availability
 from cyborg.common import exception
-from cyborg.conductor import rpcapi
 from cyborg.placement import client as placement_client
 from cyborg.placement import plan as placement_plan
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests.functional.chaos import hardware
 from cyborg.tests.functional.chaos import turns
 from cyborg.tests.functional.conductor import base
@@ -30,7 +30,7 @@ class Agent:
 
     def __init__(self, sees: hardware.Host, capped: bool = False):
         self.sees = sees
-        conductor = rpcapi.ConductorAPI()
+        conductor = conductor_rpcapi.ConductorAPI()
         if capped:
             conductor.version_cap = _CAPPED
         self._tracker = resource_tracker.ResourceTracker(
@@ -68,7 +68,7 @@ class Nova:
 
     def __init__(self, world):
         self._world = world
-        self._conductor = rpcapi.ConductorAPI()
+        self._conductor = conductor_rpcapi.ConductorAPI()
         self._profile = self._conductor.device_profile_create(
             world.asker(), objects.DeviceProfile(
                 name='one', groups=[{'resources:CUSTOM_PCI': '1'}]))

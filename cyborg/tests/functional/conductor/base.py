@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from cyborg import objects
 from cyborg.common import constants
 from cyborg.conductor import manager
-from cyborg.conductor import rpcapi
 from cyborg.db import api
 from cyborg.db import host_inventory
 from cyborg.db.sqlalchemy import models
 from cyborg.objects import base as objects_base
 from cyborg.placement import plan as placement_plan
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests import base
 from cyborg.tests.fixtures import database
 from cyborg.tests.fixtures import nova
@@ -100,7 +100,7 @@ class ConductorTestCase(base.TestCase):
         self.nova = self.useFixture(nova.NovaFixture())
         self.rpc = self.useFixture(rpc.RPCFixture())
         self.manager = self.start_conductor()
-        self.conductor = rpcapi.ConductorAPI()
+        self.conductor = conductor_rpcapi.ConductorAPI()
 
     def start_conductor(self, server: str = 'conductor-1', **others):
         """Another conductor that serves the same topic."""

@@ -9,8 +9,8 @@ from oslo_versionedobjects import exception as ovo_exception
 
 from cyborg import objects
 from cyborg.common import exception
-from cyborg.conductor import rpcapi
 from cyborg.objects import base as objects_base
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests.functional.conductor import base
 
 NAME = 'compute-1_0000:01:00.0'
@@ -21,7 +21,7 @@ class IndirectionTest(base.ConductorTestCase):
     def setUp(self):
         super().setUp()
         self.report(base.device(1), base.device(2))
-        self.api = rpcapi.IndirectionAPI()
+        self.api = conductor_rpcapi.IndirectionAPI()
 
     def inventory(self):
         with objects_base.indirection(self.api):
@@ -241,7 +241,7 @@ class IndirectionTest(base.ConductorTestCase):
 
     def test_cap(self):
         self.conf.set(group='upgrade_levels', conductor='2026.2')
-        capped = rpcapi.ConductorAPI()
+        capped = conductor_rpcapi.ConductorAPI()
         self.assertFalse(capped.supports_object_indirection())
         self.assertRaises(
             messaging.RPCVersionCapError, capped.object_action, self.context,

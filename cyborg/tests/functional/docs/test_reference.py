@@ -5,8 +5,8 @@ import json
 import re
 
 from cyborg.common import exception
-from cyborg.conductor import rpcapi
 from cyborg.objects import base as objects_base
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests.fixtures import pages
 from cyborg.tests.functional.docs import base
 from cyborg.tests.functional.docs import shell
@@ -114,8 +114,8 @@ class SecurityTest(base.MessageCase):
                           'HostInventory.get_names'], remotable)
         self.assertRaises(
             exception.RemoteMethodRefused,
-            rpcapi.ConductorAPI().object_class_action_versions, self.context,
-            'Device', 'list', {'Device': '1.1'}, (), {})
+            conductor_rpcapi.ConductorAPI().object_class_action_versions,
+            self.context, 'Device', 'list', {'Device': '1.1'}, (), {})
 
 
 class MaintenanceTest(base.MessageCase):

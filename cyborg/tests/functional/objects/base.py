@@ -7,8 +7,8 @@ from cyborg import objects
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.conductor import object_dispatch
-from cyborg.conductor import rpcapi
 from cyborg.objects import base as objects_base
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests import base
 from cyborg.tests.fixtures import database
 from cyborg.tests.fixtures import rpc as rpc_fixture
@@ -60,7 +60,7 @@ class RemoteMixin:
         self.useFixture(rpc_fixture.RPCFixture()).serve(
             constants.CONDUCTOR_TOPIC, self.conductor,
             serializer=objects_base.CyborgObjectSerializer())
-        self.api = rpcapi.IndirectionAPI()
+        self.api = conductor_rpcapi.IndirectionAPI()
         block = objects_base.indirection(self.api)
         block.__enter__()
         self.addCleanup(block.__exit__, None, None, None)

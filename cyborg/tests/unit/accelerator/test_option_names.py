@@ -14,8 +14,8 @@ from unittest import mock
 from cyborg.accelerator.drivers.pci.pci import driver
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.common import exception
-from cyborg.conductor import rpcapi
 from cyborg.conf import CONF
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests import base
 
 OLD, NEW = 'passthrough_whitelist', 'device_spec'
@@ -75,7 +75,7 @@ class OptionNameTest(base.TestCase):
 
     def test_every_cap_through_init_host(self):
         """RPC-1: each value, each name, and the helper is what decides."""
-        real = rpcapi.ConductorAPI.supports_object_indirection
+        real = conductor_rpcapi.ConductorAPI.supports_object_indirection
         for name, value, (cap, permitted) in itertools.product(
                 (OLD, NEW), ('true', 'false'), (
                     ('1.0', False), ('2026.2', False), ('1.1', True),
@@ -85,8 +85,9 @@ class OptionNameTest(base.TestCase):
                 '%s = {"managed": %s}' % (name, value),
                 *(['[upgrade_levels]', 'conductor = ' + cap] if cap else ())))
             with mock.patch.object(
-                    rpcapi.ConductorAPI, 'supports_object_indirection',
-                    autospec=True, side_effect=real) as helper, (
+                    conductor_rpcapi.ConductorAPI,
+                    'supports_object_indirection', autospec=True,
+                    side_effect=real) as helper, (
                     mock.patch.object(survey.sysfs, 'scan')) as scan:
                 if permitted:
                     driver.PCIDriver().init_host()
@@ -106,7 +107,7 @@ class OptionNameTest(base.TestCase):
             self.rules('%s = {"vendor_id": "10de"}' % name)
             self.conf.set(group='upgrade_levels', conductor='1.0')
             with mock.patch.object(
-                    rpcapi.ConductorAPI,
+                    conductor_rpcapi.ConductorAPI,
                     'supports_object_indirection') as helper:
                 driver.PCIDriver().init_host()
             helper.assert_not_called()
@@ -144,7 +145,7 @@ class OptionNameTest(base.TestCase):
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-m', 'oslo_config.validator',
              '--namespace', 'cyborg', '--input-file', self.write(*lines),
-             *arguments], capture_output=True, text=True, timeout=60)
+             *arguments], capture_output=True, text=True, timeout=300)
         return done.returncode, done.stdout + done.stderr
 
     def test_config_validator(self):

@@ -12,16 +12,16 @@ from oslo_config import cfg
 from oslo_config import types
 
 from cyborg.agent import loading
-from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.cleaner import selection
 from cyborg.common import exception
 from cyborg.common import rpc
-from cyborg.conductor import rpcapi as conductor_rpcapi
 from cyborg.conf import CONF
 from cyborg.conf import default
 from cyborg.conf import opts
 from cyborg.pci import device_spec
 from cyborg.pci import exclusions
+from cyborg.rpcapi import agent as agent_rpcapi
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests import base
 
 RECORDED = json.loads(
@@ -151,7 +151,7 @@ class DeviceSpecNamesTest(base.TestCase):
              'import sys; from oslo_config import validator; '
              'sys.exit(validator.main())',
              '--namespace', 'cyborg', '--input-file', str(path)],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=300)
 
 
 class DeprecationTest(base.TestCase):
@@ -176,7 +176,7 @@ class SampleTest(base.TestCase):
              '--config-file',
              str(root / 'tools/config/cyborg-config-generator.conf'),
              '--output-file', str(path)],
-            check=True, capture_output=True, timeout=120)
+            check=True, capture_output=True, timeout=300)
         return path
 
     def test_sample_names_every_option_and_is_readable(self):

@@ -13,7 +13,6 @@ from oslo_config import cfg
 from cyborg.accelerator import exceptions
 from cyborg.common import config as files
 from cyborg.common import exception
-from cyborg.conductor import rpcapi
 from cyborg.pci import address as pci_address
 from cyborg.pci import classes
 from cyborg.pci import device_spec
@@ -24,6 +23,7 @@ from cyborg.pci import links
 from cyborg.pci import selection
 from cyborg.pci import sysfs
 from cyborg.pci import usage
+from cyborg.rpcapi import conductor as conductor_rpcapi
 
 #: The driver's entry point; operators know it by this name.
 DRIVER = 'pci_driver'
@@ -126,8 +126,8 @@ def check_rpc_cap(conf: cfg.ConfigOpts,
         either way, and the cap is below 1.1.
     :raises exception.UpgradeLevelInvalid: the cap is not usable.
     """
-    if (spec.sets_managed
-            and not rpcapi.ConductorAPI().supports_object_indirection()):
+    conductor = conductor_rpcapi.ConductorAPI
+    if spec.sets_managed and not conductor().supports_object_indirection():
         raise exception.ManagedModeUnsupported(
             host=conf.host, needed=_MANAGED_MODE_NEEDS,
             cap=conf.upgrade_levels.conductor)

@@ -2,11 +2,12 @@
 """Caps of the conductor's client, looked at without a transport."""
 
 from cyborg import objects
-from cyborg.agent import rpcapi as agent_rpcapi
 from cyborg.common import exception
 from cyborg.common import rpc
-from cyborg.conductor import rpcapi
+from cyborg.conductor import rpcapi as earlier_rpcapi
 from cyborg.objects import base as objects_base
+from cyborg.rpcapi import agent as agent_rpcapi
+from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests import base
 
 objects.register_all()
@@ -30,7 +31,7 @@ class CapTest(base.TestCase):
 
     def cap(self, value):
         self.conf.set(group='upgrade_levels', conductor=value)
-        return rpcapi.ConductorAPI()
+        return conductor_rpcapi.ConductorAPI()
 
     def test_local_check(self):
         """RPC-1, CFG-6: no transport exists, so nothing can be sent."""
@@ -80,11 +81,16 @@ class CapTest(base.TestCase):
     def test_newest_version_is_that_of_the_endpoint(self):
         from cyborg.conductor import manager
         self.assertEqual(manager.ConductorManager.target.version,
-                         rpcapi.ConductorAPI.RPC_API_VERSION)
-        self.assertEqual(rpcapi.ConductorAPI.RPC_API_VERSION,
-                         rpcapi.VERSION_ALIASES['2027.1'])
+                         conductor_rpcapi.ConductorAPI.RPC_API_VERSION)
+        self.assertEqual(conductor_rpcapi.ConductorAPI.RPC_API_VERSION,
+                         conductor_rpcapi.VERSION_ALIASES['2027.1'])
 
     def test_agent_cap(self):
         self.conf.set(group='upgrade_levels', agent='9.9')
         self.assertRaises(exception.UpgradeLevelInvalid,
                           agent_rpcapi.AgentAPI)
+
+    def test_drivers_find_it_where_it_was(self):
+        """The page for drivers told that place."""
+        self.assertIs(conductor_rpcapi.ConductorAPI,
+                      earlier_rpcapi.ConductorAPI)

@@ -7,10 +7,12 @@
 """
 
 import functools
+from typing import Any
 
 import oslo_messaging as messaging
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import rpc
 from cyborg.objects import base as objects_base
@@ -43,7 +45,7 @@ class AgentAPI:
             'agent', self.RPC_API_VERSION, VERSION_ALIASES)
 
     @functools.cached_property
-    def client(self):
+    def client(self) -> messaging.RPCClient:
         target = messaging.Target(topic=self.topic, version='1.0')
         return rpc.get_client(
             target, version_cap=self.version_cap,
@@ -61,9 +63,9 @@ class AgentAPI:
             raise exception.AgentUnreachable(
                 host=hostname, reason=exception.plain_text(error)) from error
 
-    def fpga_program(self, context, hostname: str, controlpath_id: dict,
-                     bitstream_uuid: str, driver_name: str,
-                     timeout: float | None = None):
+    def fpga_program(self, context: cyborg_context.RequestContext,
+                     hostname: str, controlpath_id: dict, bitstream_uuid: str,
+                     driver_name: str, timeout: float | None = None) -> Any:
         """Write a bitstream into an FPGA.
 
         :param controlpath_id: a control path row as a dict, its
@@ -75,16 +77,16 @@ class AgentAPI:
             controlpath_id=controlpath_id, bitstream_uuid=bitstream_uuid,
             driver_name=driver_name)
 
-    def create_vgpu_mdev(self, context, hostname: str, pci_addr: str,
-                         asked_type: str, ah_uuid: str,
-                         timeout: float | None = None) -> None:
+    def create_vgpu_mdev(self, context: cyborg_context.RequestContext,
+                         hostname: str, pci_addr: str, asked_type: str,
+                         ah_uuid: str, timeout: float | None = None) -> None:
         """Create the mediated device ``ah_uuid`` on ``pci_addr``."""
         self._call(context, hostname, 'create_vgpu_mdev', timeout=timeout,
                    pci_addr=pci_addr, asked_type=asked_type, ah_uuid=ah_uuid)
 
-    def remove_vgpu_mdev(self, context, hostname: str, pci_addr: str,
-                         asked_type: str, ah_uuid: str,
-                         timeout: float | None = None) -> None:
+    def remove_vgpu_mdev(self, context: cyborg_context.RequestContext,
+                         hostname: str, pci_addr: str, asked_type: str,
+                         ah_uuid: str, timeout: float | None = None) -> None:
         """Remove the mediated device ``ah_uuid`` from ``pci_addr``."""
         self._call(context, hostname, 'remove_vgpu_mdev', timeout=timeout,
                    pci_addr=pci_addr, asked_type=asked_type, ah_uuid=ah_uuid)
