@@ -18,6 +18,8 @@ from collections.abc import Iterator
 import contextlib
 import contextvars
 import functools
+from typing import Any
+from typing import cast
 from typing import TypeVar
 
 from oslo_db import api as oslo_db_api
@@ -28,11 +30,13 @@ from oslo_db.sqlalchemy import exc_filters
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import paths
 from cyborg.conf import CONF
 
 _F = TypeVar('_F', bound=Callable)
+_InTransaction = contextlib.AbstractContextManager[orm.Session]
 
 #: Times one call is repeated after deadlocks before the error goes up.
 MAX_RETRIES = 10
@@ -78,7 +82,7 @@ def _refuse_text(error, match, engine_name, is_disconnect):
     raise exception.TextNotStorable() from error
 
 
-def new_manager(connection: str | None = None):
+def new_manager(connection: str | None = None) -> Any:
     """A transaction manager of its own.
 
     :param connection: SQLAlchemy URL; None takes ``[database] connection``
@@ -100,7 +104,7 @@ def get_engine() -> sa.Engine:
     return _manager.writer.get_engine()
 
 
-def in_transaction(context) -> bool:
+def in_transaction(context: cyborg_context.RequestContext) -> bool:
     """True while this thread has a transaction open for ``context``."""
     by_thread = getattr(context, '_enginefacade_context', None)
     return getattr(by_thread, 'current', None) is not None
@@ -123,7 +127,7 @@ def _transaction(manager, context, writing: bool) -> Iterator[orm.Session]:
         _writing.reset(token)
 
 
-def reader(context):
+def reader(context: cyborg_context.RequestContext) -> _InTransaction:
     """Context manager for a read transaction; gives a SQLAlchemy session.
 
     Everything read inside comes from one transaction.
@@ -131,7 +135,7 @@ def reader(context):
     return _transaction(_manager.reader, context, False)
 
 
-def writer(context):
+def writer(context: cyborg_context.RequestContext) -> _InTransaction:
     """Context manager for a write transaction; gives a SQLAlchemy session.
 
     Commits when the outermost block ends, rolls back on any exception. What
@@ -162,4 +166,4 @@ def retry_on_deadlock(function: _F) -> _F:
             return function(context, *args, **kwargs)
         return retrying(context, *args, **kwargs)
 
-    return wrapper
+    return cast(_F, wrapper)

@@ -13,6 +13,7 @@ from oslo_db import exception as db_exc
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import query
@@ -45,7 +46,7 @@ def _joined() -> sa.Select:
         .outerjoin(handle, handle.id == arq.attach_handle_id))
 
 
-def visible(context) -> sa.ColumnElement[bool]:
+def visible(context: cyborg_context.RequestContext) -> sa.ColumnElement[bool]:
     """Whose ARQs a caller sees: an admin all, others their project's.
 
     A caller that has no project and is no admin sees none.
@@ -57,7 +58,7 @@ def visible(context) -> sa.ColumnElement[bool]:
     return models.ExtARQ.project_id == context.project_id
 
 
-def get(context, uuid: str) -> sa.Row:
+def get(context: cyborg_context.RequestContext, uuid: str) -> sa.Row:
     """One ARQ that the caller may see.
 
     :returns: a row as :func:`list_` gives.
@@ -72,7 +73,7 @@ def get(context, uuid: str) -> sa.Row:
         return row
 
 
-def get_stored(context, arq_id: int) -> sa.Row:
+def get_stored(context: cyborg_context.RequestContext, arq_id: int) -> sa.Row:
     """One ARQ by row id, whoever may see it.
 
     :raises exception.ResourceNotFound: no such ARQ.
@@ -85,8 +86,8 @@ def get_stored(context, arq_id: int) -> sa.Row:
         return row
 
 
-def list_(context, *, project_id: str | None = None,
-          instance_uuid: str | None = None,
+def list_(context: cyborg_context.RequestContext, *,
+          project_id: str | None = None, instance_uuid: str | None = None,
           uuids: Iterable[str] | None = None,
           states: Iterable[str] | None = None) -> list[sa.Row]:
     """The ARQs that the caller may see, oldest first.
@@ -111,7 +112,8 @@ def list_(context, *, project_id: str | None = None,
 
 
 @api.retry_on_deadlock
-def create(context, values: dict[str, Any]) -> models.ExtARQ:
+def create(context: cyborg_context.RequestContext,
+           values: dict[str, Any]) -> models.ExtARQ:
     """Store a new ARQ.
 
     :param values: columns; ``uuid``, ``state`` and ``device_profile_id`` at
@@ -133,7 +135,7 @@ def create(context, values: dict[str, Any]) -> models.ExtARQ:
 
 
 @api.retry_on_deadlock
-def delete(context, uuid: str) -> None:
+def delete(context: cyborg_context.RequestContext, uuid: str) -> None:
     """Remove an ARQ that the caller may see and that holds no handle.
 
     :raises exception.ResourceNotFound: no such ARQ, or another project's.
@@ -161,7 +163,8 @@ class _Changed(Exception):
 
 
 @api.retry_on_deadlock
-def delete_without_instance(context, uuids: Iterable[str]) -> bool:
+def delete_without_instance(context: cyborg_context.RequestContext,
+                            uuids: Iterable[str]) -> bool:
     """Remove ARQs that the caller may see, if none belongs to an instance.
 
     :returns: False when one belongs to an instance, holds a handle or is not
@@ -183,7 +186,8 @@ def delete_without_instance(context, uuids: Iterable[str]) -> bool:
     return True
 
 
-def instances_without_project(context) -> dict[str | None, int]:
+def instances_without_project(
+        context: cyborg_context.RequestContext) -> dict[str | None, int]:
     """How many ARQs have no project, by the instance they are bound to.
 
     Releases before 2026.2 stored none. The key None stands for those that
@@ -198,7 +202,8 @@ def instances_without_project(context) -> dict[str | None, int]:
 
 
 @api.retry_on_deadlock
-def fill_in_project(context, instance_uuid: str, project_id: str) -> int:
+def fill_in_project(context: cyborg_context.RequestContext, instance_uuid: str,
+                    project_id: str) -> int:
     """Give the ARQs of an instance that have no project its project.
 
     :returns: rows changed.

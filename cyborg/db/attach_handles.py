@@ -2,7 +2,9 @@
 """Queries on ``attach_handles``."""
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import query
@@ -11,20 +13,22 @@ from cyborg.db.sqlalchemy import models
 _NAME = 'AttachHandle'
 
 
-def get(context, uuid: str) -> models.AttachHandle:
+def get(context: cyborg_context.RequestContext,
+        uuid: str) -> models.AttachHandle:
     """:raises exception.ResourceNotFound: no such handle."""
     with api.reader(context) as session:
         return query.one(session, models.AttachHandle, _NAME, uuid=uuid)
 
 
-def get_by_id(context, handle_id: int) -> models.AttachHandle:
+def get_by_id(context: cyborg_context.RequestContext,
+              handle_id: int) -> models.AttachHandle:
     """:raises exception.ResourceNotFound: no such handle."""
     with api.reader(context) as session:
         return query.one(session, models.AttachHandle, _NAME, id=handle_id)
 
 
-def list_(context, *, deployable_id: int | None = None
-          ) -> list[models.AttachHandle]:
+def list_(context: cyborg_context.RequestContext, *,
+          deployable_id: int | None = None) -> list[models.AttachHandle]:
     """Attach handles, oldest first."""
     handle = models.AttachHandle
     select = sa.select(handle).order_by(handle.id)
@@ -34,7 +38,8 @@ def list_(context, *, deployable_id: int | None = None
         return list(session.scalars(select))
 
 
-def arq_uuids(context, handle_id: int) -> list[str]:
+def arq_uuids(context: cyborg_context.RequestContext,
+              handle_id: int) -> list[str]:
     """The ARQs that point at a handle; one at most, unless damaged."""
     arq = models.ExtARQ
     with api.reader(context) as session:
@@ -43,7 +48,8 @@ def arq_uuids(context, handle_id: int) -> list[str]:
             .order_by(arq.id)))
 
 
-def hostname(context, handle_id: int) -> str | None:
+def hostname(context: cyborg_context.RequestContext,
+             handle_id: int) -> str | None:
     """The host of the device that a handle belongs to."""
     handle, deployable = models.AttachHandle, models.Deployable
     with api.reader(context) as session:
@@ -66,9 +72,9 @@ def is_free() -> tuple[sa.ColumnElement[bool], ...]:
 
 
 @api.retry_on_deadlock
-def replace_attach_info(context, *, id: int, uuid: str, deployable_id: int,
-                        cpid_id: int, stored: str, wanted: str,
-                        only_if_free: bool) -> None:
+def replace_attach_info(context: cyborg_context.RequestContext, *, id: int,
+                        uuid: str, deployable_id: int, cpid_id: int,
+                        stored: str, wanted: str, only_if_free: bool) -> None:
     """Change a handle's attach info if the handle is still what was seen.
 
     One conditional UPDATE decides; its row count says whether it did
@@ -97,7 +103,8 @@ def replace_attach_info(context, *, id: int, uuid: str, deployable_id: int,
                                cpid_id, stored))
 
 
-def same_text(session, column, text: str) -> sa.ColumnElement[bool]:
+def same_text(session: orm.Session, column: sa.SQLColumnExpression,
+              text: str) -> sa.ColumnElement[bool]:
     """Byte for byte: MariaDB's collations pass over case and end spaces."""
     if session.get_bind().dialect.name in ('mysql', 'mariadb'):
         return sa.cast(column, sa.BINARY) == text.encode()

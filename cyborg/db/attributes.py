@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import query
@@ -14,13 +15,14 @@ from cyborg.db.sqlalchemy import models
 _NAME = 'Attribute'
 
 
-def get(context, uuid: str) -> models.Attribute:
+def get(context: cyborg_context.RequestContext, uuid: str) -> models.Attribute:
     """:raises exception.ResourceNotFound: no such attribute."""
     with api.reader(context) as session:
         return query.one(session, models.Attribute, _NAME, uuid=uuid)
 
 
-def list_(context, *, deployable_id: int | None = None,
+def list_(context: cyborg_context.RequestContext, *,
+          deployable_id: int | None = None,
           deployable_ids: Iterable[int] | None = None,
           key: str | None = None) -> list[models.Attribute]:
     """Attributes, oldest first."""
@@ -38,8 +40,8 @@ def list_(context, *, deployable_id: int | None = None,
 
 
 @api.retry_on_deadlock
-def create(context, *, uuid: str, deployable_id: int, key: str,
-           value: str) -> models.Attribute:
+def create(context: cyborg_context.RequestContext, *, uuid: str,
+           deployable_id: int, key: str, value: str) -> models.Attribute:
     """:raises exception.AttributeAlreadyExists: the UUID is taken.
     :raises exception.ResourceNotFound: no such deployable.
     """
@@ -59,7 +61,7 @@ def create(context, *, uuid: str, deployable_id: int, key: str,
 
 
 @api.retry_on_deadlock
-def delete(context, uuid: str) -> None:
+def delete(context: cyborg_context.RequestContext, uuid: str) -> None:
     """:raises exception.ResourceNotFound: no such attribute."""
     with api.writer(context) as session:
         result = session.execute(

@@ -14,8 +14,10 @@ import dataclasses
 import random
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import attach_handles
@@ -64,13 +66,13 @@ class Holding:
         return self.attach_type == constants.AH_TYPE_MDEV
 
     @property
-    def mdev(self) -> dict[str, str]:
+    def mdev(self) -> dict[str, str | None]:
         """Arguments of the agent's calls about a mediated device.
 
         :raises exception.AttachInfoInvalid: the stored text is damaged.
         """
         try:
-            info = attach_info.AttachInfo.read(self.attach_info)
+            info = attach_info.AttachInfo.read(self.attach_info or '')
             where = str(info.address)
         except identity.InvalidInfo as error:
             raise exception.AttachInfoInvalid(
@@ -83,7 +85,7 @@ class Holding:
                 'ah_uuid': self.handle_uuid}
 
 
-def is_done(arq, request: Request) -> bool:
+def is_done(arq: models.ExtARQ, request: Request) -> bool:
     """Whether a row of an ARQ is what binding it as asked for would make.
 
     Whoever asks again, since the answer was lost, gets it again.
@@ -95,7 +97,7 @@ def is_done(arq, request: Request) -> bool:
             and request.project_id in (None, arq.project_id))
 
 
-def execute(session, statement) -> int:
+def execute(session: orm.Session, statement: sa.Executable) -> int:
     """Run an UPDATE or DELETE; how many rows it matched."""
     return session.execute(statement, execution_options={
         'synchronize_session': False}).rowcount
@@ -222,7 +224,7 @@ def _no_handle(session, request: Request, target: _Target, lost: bool):
 
 
 @api.retry_on_deadlock
-def claim(context, requests: Sequence[Request],
+def claim(context: cyborg_context.RequestContext, requests: Sequence[Request],
           pending: frozenset[str] = frozenset()) -> list[Holding]:
     """Give each ARQ a free handle of its deployable; all get one, or none.
 
@@ -300,7 +302,8 @@ def _values(request: Request) -> dict:
     return values
 
 
-def bad_state(session, arq_uuid: str, allowed: Iterable[str]):
+def bad_state(session: orm.Session, arq_uuid: str,
+              allowed: Iterable[str]) -> exception.ARQBadState:
     """The error for an ARQ that is not in one of the allowed states."""
     state = session.scalar(sa.select(models.ExtARQ.state).where(
         models.ExtARQ.uuid == arq_uuid))
@@ -310,7 +313,8 @@ def bad_state(session, arq_uuid: str, allowed: Iterable[str]):
 
 
 @api.retry_on_deadlock
-def complete(context, holdings: Sequence[Holding]) -> None:
+def complete(context: cyborg_context.RequestContext,
+             holdings: Sequence[Holding]) -> None:
     """BindStarted -> Bound for ARQs whose devices are ready; all or none.
 
     :raises exception.ARQBadState: an ARQ was unbound meanwhile.
@@ -328,7 +332,7 @@ def complete(context, holdings: Sequence[Holding]) -> None:
 
 
 @api.retry_on_deadlock
-def fail(context, requests: Sequence[Request],
+def fail(context: cyborg_context.RequestContext, requests: Sequence[Request],
          holdings: Sequence[Holding] = ()) -> list[str]:
     """Put the ARQs of a failed bind in BindFailed and free their handles.
 
@@ -366,7 +370,7 @@ def fail(context, requests: Sequence[Request],
 
 
 @api.retry_on_deadlock
-def drop(context, holding: Holding) -> None:
+def drop(context: cyborg_context.RequestContext, holding: Holding) -> None:
     """Free the handle that an ARQ in BindFailed still holds."""
     arq = models.ExtARQ
     with api.writer(context) as session:
@@ -378,7 +382,7 @@ def drop(context, holding: Holding) -> None:
             free_handle(session, holding.handle_id)
 
 
-def free_handle(session, handle_id: int) -> None:
+def free_handle(session: orm.Session, handle_id: int | None) -> None:
     """Mark a handle as free, unless another ARQ (damage) refers to it."""
     handle, arq = models.AttachHandle, models.ExtARQ
     execute(session, sa.update(handle).where(

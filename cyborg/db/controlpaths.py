@@ -3,12 +3,14 @@
 
 import sqlalchemy as sa
 
+from cyborg.common import context as cyborg_context
 from cyborg.db import api
 from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 
 
-def get_by_device_id(context, device_id: int) -> models.ControlpathID:
+def get_by_device_id(context: cyborg_context.RequestContext,
+                     device_id: int) -> models.ControlpathID:
     """The control path of a device.
 
     :raises exception.ResourceNotFound: the device has none.

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from cyborg.common import context as cyborg_context
 from cyborg.db import api
 from cyborg.db import query
 from cyborg.db.sqlalchemy import models
@@ -13,13 +14,15 @@ from cyborg.db.sqlalchemy import models
 _NAME = 'Deployable'
 
 
-def get(context, uuid: str) -> models.Deployable:
+def get(context: cyborg_context.RequestContext,
+        uuid: str) -> models.Deployable:
     """:raises exception.ResourceNotFound: no such deployable."""
     with api.reader(context) as session:
         return query.one(session, models.Deployable, _NAME, uuid=uuid)
 
 
-def get_by_rp_uuid(context, rp_uuid: str) -> models.Deployable:
+def get_by_rp_uuid(context: cyborg_context.RequestContext,
+                   rp_uuid: str) -> models.Deployable:
     """The deployable that a Placement resource provider stands for.
 
     :raises exception.ResourceNotFound: no deployable has this provider.
@@ -29,8 +32,8 @@ def get_by_rp_uuid(context, rp_uuid: str) -> models.Deployable:
         return query.one(session, models.Deployable, _NAME, rp_uuid=rp_uuid)
 
 
-def of_providers(context, uuids: Iterable[str], names: Iterable[str]
-                 ) -> set[str]:
+def of_providers(context: cyborg_context.RequestContext, uuids: Iterable[str],
+                 names: Iterable[str]) -> set[str]:
     """Which of these providers a deployable of whatever host stands for.
 
     :returns: UUIDs of providers, and names of deployables.
@@ -44,8 +47,9 @@ def of_providers(context, uuids: Iterable[str], names: Iterable[str]
     return {text for row in rows for text in row if text}
 
 
-def list_(context, *, name: str | None = None, device_id: int | None = None,
-          device_uuid: str | None = None, **page) -> list[models.Deployable]:
+def list_(context: cyborg_context.RequestContext, *, name: str | None = None,
+          device_id: int | None = None, device_uuid: str | None = None,
+          **page: Any) -> list[models.Deployable]:
     """Deployables, oldest first; the newest first once anything is asked for.
 
     :param page: ``limit``, ``marker``, ``sort_key``, ``sort_dir``; see
@@ -70,7 +74,8 @@ def list_(context, *, name: str | None = None, device_id: int | None = None,
 
 
 @api.retry_on_deadlock
-def update(context, uuid: str, values: dict[str, Any]) -> None:
+def update(context: cyborg_context.RequestContext, uuid: str,
+           values: dict[str, Any]) -> None:
     """:raises exception.ResourceNotFound: no such deployable."""
     with api.writer(context) as session:
         result = session.execute(

@@ -7,6 +7,7 @@ import json
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import query
@@ -15,26 +16,29 @@ from cyborg.db.sqlalchemy import models
 _NAME = 'Device Profile'
 
 
-def get_by_uuid(context, uuid: str) -> models.DeviceProfile:
+def get_by_uuid(context: cyborg_context.RequestContext,
+                uuid: str) -> models.DeviceProfile:
     """:raises exception.ResourceNotFound: no such profile."""
     with api.reader(context) as session:
         return query.one(session, models.DeviceProfile, _NAME, uuid=uuid)
 
 
-def get_by_name(context, name: str) -> models.DeviceProfile:
+def get_by_name(context: cyborg_context.RequestContext,
+                name: str) -> models.DeviceProfile:
     """:raises exception.ResourceNotFound: no such profile."""
     with api.reader(context) as session:
         return query.one(session, models.DeviceProfile, _NAME, name=name)
 
 
-def get_by_id(context, profile_id: int) -> models.DeviceProfile:
+def get_by_id(context: cyborg_context.RequestContext,
+              profile_id: int) -> models.DeviceProfile:
     """:raises exception.ResourceNotFound: no such profile."""
     with api.reader(context) as session:
         return query.one(session, models.DeviceProfile, _NAME, id=profile_id)
 
 
-def list_(context, names: Iterable[str] | None = None
-          ) -> list[models.DeviceProfile]:
+def list_(context: cyborg_context.RequestContext,
+          names: Iterable[str] | None = None) -> list[models.DeviceProfile]:
     """Profiles, oldest first.
 
     :param names: only profiles with one of these names.
@@ -48,7 +52,8 @@ def list_(context, names: Iterable[str] | None = None
 
 
 @api.retry_on_deadlock
-def create(context, *, uuid: str, name: str, groups: list[dict[str, str]],
+def create(context: cyborg_context.RequestContext, *, uuid: str, name: str,
+           groups: list[dict[str, str]],
            description: str | None = None) -> models.DeviceProfile:
     """:raises exception.DuplicateDeviceProfileName: the name is taken.
     :raises exception.DeviceProfileAlreadyExists: the UUID is taken.
@@ -80,7 +85,7 @@ def _exists(session, **values) -> bool:
 
 
 @api.retry_on_deadlock
-def delete(context, uuid: str) -> None:
+def delete(context: cyborg_context.RequestContext, uuid: str) -> None:
     """:raises exception.ResourceNotFound: no such profile.
     :raises exception.DeviceProfileInUse: ARQs refer to it. That is checked
         here, since SQLite need not enforce foreign keys.

@@ -5,6 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from cyborg.common import context as cyborg_context
 from cyborg.db import api
 from cyborg.db import query
 from cyborg.db.sqlalchemy import models
@@ -12,20 +13,22 @@ from cyborg.db.sqlalchemy import models
 _NAME = 'Device'
 
 
-def get(context, uuid: str) -> models.Device:
+def get(context: cyborg_context.RequestContext, uuid: str) -> models.Device:
     """:raises exception.ResourceNotFound: no such device."""
     with api.reader(context) as session:
         return query.one(session, models.Device, _NAME, uuid=uuid)
 
 
-def get_by_id(context, device_id: int) -> models.Device:
+def get_by_id(context: cyborg_context.RequestContext,
+              device_id: int) -> models.Device:
     """:raises exception.ResourceNotFound: no such device."""
     with api.reader(context) as session:
         return query.one(session, models.Device, _NAME, id=device_id)
 
 
-def list_(context, *, type: str | None = None, vendor: str | None = None,
-          hostname: str | None = None, **page) -> list[models.Device]:
+def list_(context: cyborg_context.RequestContext, *, type: str | None = None,
+          vendor: str | None = None, hostname: str | None = None,
+          **page: Any) -> list[models.Device]:
     """Devices, oldest first; the newest first once anything is asked for.
 
     :param page: ``limit``, ``marker``, ``sort_key``, ``sort_dir``; see
@@ -48,7 +51,8 @@ def list_(context, *, type: str | None = None, vendor: str | None = None,
 
 
 @api.retry_on_deadlock
-def update(context, uuid: str, values: dict[str, Any]) -> None:
+def update(context: cyborg_context.RequestContext, uuid: str,
+           values: dict[str, Any]) -> None:
     """:raises exception.ResourceNotFound: no such device."""
     with api.writer(context) as session:
         result = session.execute(
@@ -60,7 +64,8 @@ def update(context, uuid: str, values: dict[str, Any]) -> None:
 
 
 @api.retry_on_deadlock
-def fill_in_state(context, limit: int | None = None) -> tuple[int, int]:
+def fill_in_state(context: cyborg_context.RequestContext,
+                  limit: int | None = None) -> tuple[int, int]:
     """Give ``device_state`` to rows from before the column existed.
 
     A device with an allocated handle becomes ``allocated``, the others
@@ -93,16 +98,16 @@ def fill_in_state(context, limit: int | None = None) -> tuple[int, int]:
         return len(rows), changed
 
 
-def count_hosts(context) -> int:
+def count_hosts(context: cyborg_context.RequestContext) -> int:
     """How many hosts have devices."""
     with api.reader(context) as session:
-        return session.scalar(sa.select(
-            sa.func.count(sa.distinct(models.Device.hostname))))
+        return session.scalars(sa.select(
+            sa.func.count(sa.distinct(models.Device.hostname)))).one()
 
 
-def count_without_state(context) -> int:
+def count_without_state(context: cyborg_context.RequestContext) -> int:
     """Rows from before the column existed, see :func:`fill_in_state`."""
     with api.reader(context) as session:
-        return session.scalar(
+        return session.scalars(
             sa.select(sa.func.count()).select_from(models.Device)
-            .where(models.Device.device_state.is_(None)))
+            .where(models.Device.device_state.is_(None))).one()

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from oslo_utils import timeutils
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from cyborg.common import exception
 from cyborg.db import attach_handles
@@ -47,7 +48,7 @@ class _Row(NamedTuple):
     function: relatives.Function
 
 
-def refuse_shared(session, claimed: Sequence[Claimed]) -> None:
+def refuse_shared(session: orm.Session, claimed: Sequence[Claimed]) -> None:
     """A constant number of statements, and rows of the same hosts alone.
 
     :raises exception.BindFunctionShared: a guest has the same function, its

@@ -20,10 +20,12 @@ import itertools
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
+from cyborg.common import context as cyborg_context
 from cyborg.db import api
 from cyborg.db import attach_handles
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import changes
+from cyborg.inventory import identity
 from cyborg.inventory import uuids
 from cyborg.inventory import values
 
@@ -84,11 +86,17 @@ def _handle_row(handle: values.DiscoveredHandle, deployable_uuid: str,
             'attach_info': handle.attach_info, 'in_use': False}
 
 
+def _path_id(device: values.PersistedDevice) -> int:
+    # A row that lost its control path matches nothing that is found.
+    assert device.controlpath is not None
+    return device.controlpath.id
+
+
 def _handle_rows(deployable: values.DiscoveredDeployable,
                  deployable_uuid: str, deployable_id: int,
                  cpid_id: int) -> list[dict]:
     # Of two handles with one identity the first counts, as in the plan.
-    rows = {}
+    rows: dict[identity.Key, dict] = {}
     for handle in deployable.handles:
         rows.setdefault(handle.key, _handle_row(
             handle, deployable_uuid, deployable_id, cpid_id))
@@ -97,7 +105,7 @@ def _handle_rows(deployable: values.DiscoveredDeployable,
 
 def _insert_deployables(session, hostname: str, found) -> None:
     """:param found: (device key, device id, control path id, deployable)"""
-    rows = {}
+    rows: dict[str, tuple] = {}
     for key, device_id, cpid_id, deployable in found:
         row_uuid = uuids.deployable(hostname, key, deployable.name)
         rows.setdefault(row_uuid, (cpid_id, deployable, {
@@ -117,7 +125,7 @@ def _insert_deployables(session, hostname: str, found) -> None:
 
 
 @api.retry_on_deadlock
-def insert_devices(context, hostname: str,
+def insert_devices(context: cyborg_context.RequestContext, hostname: str,
                    devices: Sequence[values.DiscoveredDevice]) -> None:
     """Store new devices with everything below them, all or none."""
     by_uuid = {uuids.device(hostname, device.key): device
@@ -146,23 +154,24 @@ def insert_devices(context, hostname: str,
 
 
 @api.retry_on_deadlock
-def insert_deployables(context, hostname: str,
+def insert_deployables(context: cyborg_context.RequestContext, hostname: str,
                        new: Sequence[changes.NewDeployable]) -> None:
     """Store new deployables of known devices, all or none."""
     with api.writer(context) as session:
         _insert_deployables(session, hostname, [
             (record.device.key, record.device.id,
-             record.device.controlpath.id, record.deployable)
+             _path_id(record.device), record.deployable)
             for record in new])
 
 
 @api.retry_on_deadlock
-def insert_handles(context, new: Sequence[changes.NewHandle]) -> None:
+def insert_handles(context: cyborg_context.RequestContext,
+                   new: Sequence[changes.NewHandle]) -> None:
     """Store new handles of known deployables, all or none."""
     with api.writer(context) as session:
         _insert(session, models.AttachHandle, [
             _handle_row(record.handle, record.deployable.uuid,
-                        record.deployable.id, record.device.controlpath.id)
+                        record.deployable.id, _path_id(record.device))
             for record in new])
 
 
@@ -199,7 +208,8 @@ def _exists(session, model, row_id: int) -> bool:
 
 
 @api.retry_on_deadlock
-def delete_device(context, device_id: int) -> bool:
+def delete_device(context: cyborg_context.RequestContext,
+                  device_id: int) -> bool:
     """Remove a device with everything below it, unless any of it is used.
 
     :returns: False when a handle is claimed or an ARQ refers to a
@@ -223,7 +233,8 @@ def delete_device(context, device_id: int) -> bool:
 
 
 @api.retry_on_deadlock
-def delete_deployable(context, deployable_id: int) -> bool:
+def delete_deployable(context: cyborg_context.RequestContext,
+                      deployable_id: int) -> bool:
     """As :func:`delete_device`, for one deployable of a device."""
     deployable = models.Deployable
     try:
@@ -237,7 +248,8 @@ def delete_deployable(context, deployable_id: int) -> bool:
 
 
 @api.retry_on_deadlock
-def delete_handle(context, handle_id: int) -> bool:
+def delete_handle(context: cyborg_context.RequestContext,
+                  handle_id: int) -> bool:
     """:returns: False when the handle is claimed; it was kept then."""
     handle = models.AttachHandle
     try:
@@ -250,7 +262,7 @@ def delete_handle(context, handle_id: int) -> bool:
 
 
 @api.retry_on_deadlock
-def update_devices(context,
+def update_devices(context: cyborg_context.RequestContext,
                    records: Sequence[changes.DeviceChange]) -> None:
     with api.writer(context) as session:
         for record in records:
@@ -262,7 +274,8 @@ def update_devices(context,
 
 @api.retry_on_deadlock
 def update_deployable(
-        context, deployable_id: int, num_accelerators: int | None = None,
+        context: cyborg_context.RequestContext, deployable_id: int,
+        num_accelerators: int | None = None,
         attributes: changes.AttributeChange | None = None) -> None:
     """Store what changed of one deployable."""
     with api.writer(context) as session:
@@ -292,7 +305,8 @@ def _change_attributes(session, change: changes.AttributeChange) -> None:
 
 
 @api.retry_on_deadlock
-def note_traits(context, deployable: values.PersistedDeployable,
+def note_traits(context: cyborg_context.RequestContext,
+                deployable: values.PersistedDeployable,
                 traits: Iterable[str]) -> None:
     """Store traits that its provider may have, so that they are looked at."""
     with api.writer(context) as session:
@@ -307,8 +321,9 @@ def note_traits(context, deployable: values.PersistedDeployable,
 
 
 @api.retry_on_deadlock
-def update_handles(context, updates: Sequence[changes.HandleUpdate]
-                   ) -> list[changes.HandleUpdate]:
+def update_handles(
+        context: cyborg_context.RequestContext,
+        updates: Sequence[changes.HandleUpdate]) -> list[changes.HandleUpdate]:
     """Store type and text of handles that still are as the plan saw them.
 
     :returns: those that were not, and were left alone. The text of a plan
@@ -337,8 +352,8 @@ def update_handles(context, updates: Sequence[changes.HandleUpdate]
 
 
 @api.retry_on_deadlock
-def set_provider_uuids(context, by_name: Mapping[str, str],
-                       hostname: str) -> int:
+def set_provider_uuids(context: cyborg_context.RequestContext,
+                       by_name: Mapping[str, str], hostname: str) -> int:
     """Note the providers of deployables, all in one statement.
 
     :param by_name: provider UUID by deployable name, of one host

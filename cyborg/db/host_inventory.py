@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from cyborg.common import context as cyborg_context
 from cyborg.db import api
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import assemble
@@ -30,12 +31,13 @@ class Rows:
     attach_handles: tuple[Any, ...]
 
 
-def load(context, hostname: str) -> values.PersistedHost:
+def load(context: cyborg_context.RequestContext,
+         hostname: str) -> values.PersistedHost:
     """What the database holds of a host; an unknown host has no devices."""
     return assemble.persisted_host(rows(context, hostname))
 
 
-def rows(context, hostname: str) -> Rows:
+def rows(context: cyborg_context.RequestContext, hostname: str) -> Rows:
     """As :func:`load`, but flat, with all columns."""
     device, deployable = models.Device, models.Deployable
     path, handle = models.ControlpathID, models.AttachHandle
@@ -68,8 +70,9 @@ def _below(reference, parents: Iterable) -> sa.Select:
     """
     # Written into the statement: a host with thousands of rows has more ids
     # than a database takes as parameters.
-    ids = sa.bindparam('ids', [row.id for row in parents], expanding=True,
-                       literal_execute=True)
+    ids: sa.BindParameter = sa.bindparam(
+        'ids', [row.id for row in parents], expanding=True,
+        literal_execute=True)
     entity = reference.class_
     return _columns(entity).where(reference.in_(ids)).order_by(entity.id)
 

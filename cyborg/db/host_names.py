@@ -7,6 +7,7 @@ import dataclasses
 
 import sqlalchemy as sa
 
+from cyborg.common import context as cyborg_context
 from cyborg.db import api
 from cyborg.db import attach_handles
 from cyborg.db import query
@@ -26,7 +27,8 @@ class StoredName:
     allocated: int
 
 
-def like(context, names: Sequence[str]) -> list[StoredName]:
+def like(context: cyborg_context.RequestContext,
+         names: Sequence[str]) -> list[StoredName]:
     """The stored host names that are one of the names, or its long form.
 
     ``c1`` finds ``C1`` and ``c1.example.org``; ``c1.example.org`` finds only
@@ -45,7 +47,7 @@ def like(context, names: Sequence[str]) -> list[StoredName]:
         stored.startswith(name + '.', autoescape=True)
         for name in sorted(lowered) if '.' not in name))
     with api.reader(context) as session:
-        host_of = dict(session.execute(
+        host_of: dict[int, str] = dict(session.execute(
             sa.select(device.id, device.hostname).where(matches)
         ).tuples().all())
         allocated = collections.Counter(

@@ -2,6 +2,7 @@
 """What the query modules share: one row, a page of rows, whose rows."""
 
 from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -15,7 +16,8 @@ from cyborg.common import exception
 _MAX_PARAMETERS = 10000
 
 
-def one(session: orm.Session, model, resource: str, **values) -> Any:
+def one(session: orm.Session, model: type, resource: str,
+        **values: Any) -> Any:
     """The only row with these column values.
 
     :param resource: what to call it in the error.
@@ -23,7 +25,7 @@ def one(session: orm.Session, model, resource: str, **values) -> Any:
     :raises exception.ExpectedOneObject: there are several, as a
         ``create_schema`` database allows for profile UUIDs.
     """
-    rows = session.scalars(
+    rows: Sequence[Any] = session.scalars(
         sa.select(model).filter_by(**values).limit(2)).all()
     if not rows:
         raise not_found(resource, **values)
@@ -33,7 +35,7 @@ def one(session: orm.Session, model, resource: str, **values) -> Any:
     return rows[0]
 
 
-def not_found(resource: str, **values) -> exception.ResourceNotFound:
+def not_found(resource: str, **values: Any) -> exception.ResourceNotFound:
     return exception.ResourceNotFound(
         resource=resource, msg='with %s' % _words(values))
 
@@ -42,9 +44,10 @@ def _words(values: dict) -> str:
     return ', '.join('%s=%s' % item for item in sorted(values.items()))
 
 
-def page(session: orm.Session, select: sa.Select, model, resource: str, *,
-         limit: int | None = None, marker: str | None = None,
-         sort_key: str | None = None, sort_dir: str | None = None):
+def page(session: orm.Session, select: sa.Select, model: type, resource: str,
+         *, limit: int | None = None, marker: str | None = None,
+         sort_key: str | None = None,
+         sort_dir: str | None = None) -> sa.Select:
     """``select`` restricted to a page, as the 2026.2 API sorts it.
 
     :param limit: most rows wanted; None for all.
@@ -71,7 +74,8 @@ def page(session: orm.Session, select: sa.Select, model, resource: str, *,
         ) from None
 
 
-def contains(column, values) -> sa.ColumnElement[bool]:
+def contains(column: sa.SQLColumnExpression,
+             values: Iterable) -> sa.ColumnElement[bool]:
     """``column IN values`` for as many values as there may be."""
     values = list(values)
     if len(values) <= _MAX_PARAMETERS:
@@ -80,7 +84,7 @@ def contains(column, values) -> sa.ColumnElement[bool]:
                     for start in range(0, len(values), _MAX_PARAMETERS)))
 
 
-def same_host(session: orm.Session, column,
+def same_host(session: orm.Session, column: sa.SQLColumnExpression,
               names: Iterable[str]) -> sa.ColumnElement[bool]:
     """Whether a column holds one of these host names, in whatever letters.
 
@@ -92,7 +96,8 @@ def same_host(session: orm.Session, column,
     return sa.func.lower(column).in_({name.lower() for name in names})
 
 
-def among(column, ids: Iterable[int]) -> sa.ColumnElement[bool]:
+def among(column: sa.SQLColumnExpression,
+          ids: Iterable[int]) -> sa.ColumnElement[bool]:
     """``column IN ids``, for numbers of ours.
 
     They are written into the statement: a host with thousands of rows has
@@ -102,7 +107,7 @@ def among(column, ids: Iterable[int]) -> sa.ColumnElement[bool]:
                                    expanding=True, literal_execute=True))
 
 
-def as_text(column) -> sa.ColumnElement[str]:
+def as_text(column: sa.SQLColumnExpression) -> sa.ColumnElement[str]:
     """An enum column to compare with text that may be none of its values.
 
     PostgreSQL refuses to compare the enum itself with such a text.

@@ -18,6 +18,7 @@ anything, every database has it, and this release adds none: databases of
 2026.2 are used as they are, and given back as they are.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import copy
 import dataclasses
@@ -25,7 +26,9 @@ import zlib
 
 from oslo_db import exception as db_exc
 import sqlalchemy as sa
+from sqlalchemy import orm
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db.sqlalchemy import models
@@ -48,7 +51,7 @@ class Turn:
     row_id: int
     number: int
 
-    def still(self, session) -> None:
+    def still(self, session: orm.Session) -> None:
         """Return while no other report of the host has begun.
 
         Until the transaction ends none can begin.
@@ -64,7 +67,7 @@ class Turn:
             raise exception.ReportOutdated(host=self.hostname, newest=_newest(
                 session, self.row_id))
 
-    def check(self, context) -> None:
+    def check(self, context: cyborg_context.RequestContext) -> None:
         """As :meth:`still`, for what is no transaction of the database."""
         usage = models.QuotaUsage
         with api.reader(context) as session:
@@ -94,7 +97,7 @@ def _newest(session, row_id: int) -> int:
 
 
 @api.retry_on_deadlock
-def begin(context, hostname: str) -> Turn:
+def begin(context: cyborg_context.RequestContext, hostname: str) -> Turn:
     """Take the host's next turn, for the report of ``context`` if it has one.
 
     :raises exception.ReportOutdated: a newer report of the host has begun.
@@ -144,7 +147,8 @@ def _inserted(session, row_id: int, name: str, number: int) -> bool:
     return True
 
 
-def of_agent(context):
+def of_agent(context: cyborg_context.RequestContext
+             ) -> cyborg_context.RequestContext:
     """A context whose writes fail once a newer report of the host has begun.
 
     For the single changes that an agent makes before its report.
@@ -176,7 +180,9 @@ def of_agent(context):
     return on_condition(context, still)
 
 
-def on_condition(context, still):
+def on_condition(context: cyborg_context.RequestContext,
+                 still: Callable[[orm.Session], None]
+                 ) -> cyborg_context.RequestContext:
     """A context whose write transactions begin with ``still(session)``."""
     conditional = copy.copy(context)
     # Not the transaction that the other one may have open.

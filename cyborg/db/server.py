@@ -5,6 +5,7 @@ The engine of oslo.db tries for minutes to connect first, and nothing can
 interrupt it.
 """
 
+from oslo_config import cfg
 import sqlalchemy as sa
 
 from cyborg.common import exception
@@ -26,7 +27,7 @@ def shown(url: str) -> str:
     return sa.make_url(url).render_as_string(hide_password=True)
 
 
-def away(error: Exception, conf=CONF) -> DatabaseAway:
+def away(error: Exception, conf: cfg.ConfigOpts = CONF) -> DatabaseAway:
     """A failure to reach the database, in an operator's words."""
     url = conf.database.connection
     inner = getattr(error, 'inner_exception', None) or error
@@ -44,7 +45,7 @@ def away(error: Exception, conf=CONF) -> DatabaseAway:
         reason=' '.join(str(arguments[0]).split()))
 
 
-def check(conf=CONF) -> None:
+def check(conf: cfg.ConfigOpts = CONF) -> None:
     """Connect once, when that takes a server.
 
     :raises DatabaseAway: it does not answer, or not this user.

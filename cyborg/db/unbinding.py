@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
 from cyborg.db import arqs
@@ -23,7 +24,8 @@ from cyborg.db.sqlalchemy import models
 _ATTEMPTS = 5
 
 
-def holdings(context, *, uuids: Iterable[str] | None = None,
+def holdings(context: cyborg_context.RequestContext, *,
+             uuids: Iterable[str] | None = None,
              instance_uuid: str | None = None) -> list[binding.Holding]:
     """What the ARQs hold that the caller may see; unknown ones are left out.
 
@@ -63,6 +65,7 @@ def _let_go(context, holdings: Sequence[binding.Holding], delete: bool
                     arq.attach_handle_id.is_(None)
                     if holding.handle_id is None
                     else arq.attach_handle_id == holding.handle_id)
+            statement: sa.Executable
             if delete:
                 statement = sa.delete(arq).where(*mine)
             else:
@@ -78,7 +81,8 @@ def _let_go(context, holdings: Sequence[binding.Holding], delete: bool
 
 
 @api.retry_on_deadlock
-def exchange(context, released: Sequence[binding.Holding],
+def exchange(context: cyborg_context.RequestContext,
+             released: Sequence[binding.Holding],
              requests: Sequence[binding.Request],
              pending: frozenset[str]) -> list[binding.Holding]:
     """Unbind ARQs and :func:`binding.claim` for others; both or neither.
@@ -95,9 +99,8 @@ def exchange(context, released: Sequence[binding.Holding],
         return binding.claim(context, requests, pending)
 
 
-def release(context, uuids: Sequence[str],
-            remove_mdev: Callable[..., None], *,
-            delete: bool = False) -> None:
+def release(context: cyborg_context.RequestContext, uuids: Sequence[str],
+            remove_mdev: Callable[..., None], *, delete: bool = False) -> None:
     """Unbind ARQs, whatever their state, and delete them if asked to.
 
     Used by conductors, and by the API for DELETE.
@@ -127,7 +130,8 @@ def _missing(uuids: Iterable[str],
     return [uuid for uuid in dict.fromkeys(uuids) if uuid not in known]
 
 
-def release_held(context, found: Sequence[binding.Holding],
+def release_held(context: cyborg_context.RequestContext,
+                 found: Sequence[binding.Holding],
                  remove_mdev: Callable[..., None], *,
                  delete: bool = False) -> list[str]:
     """As :func:`release`, for what :func:`holdings` gave.

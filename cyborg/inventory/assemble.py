@@ -17,12 +17,18 @@ class HostRows(Protocol):
     and handles also ``arq_uuids``: those of the ARQs that point at them.
     """
 
-    hostname: str
-    devices: Sequence[Any]
-    controlpaths: Sequence[Any]
-    deployables: Sequence[Any]
-    attributes: Sequence[Any]
-    attach_handles: Sequence[Any]
+    @property
+    def hostname(self) -> str: ...
+    @property
+    def devices(self) -> Sequence[Any]: ...
+    @property
+    def controlpaths(self) -> Sequence[Any]: ...
+    @property
+    def deployables(self) -> Sequence[Any]: ...
+    @property
+    def attributes(self) -> Sequence[Any]: ...
+    @property
+    def attach_handles(self) -> Sequence[Any]: ...
 
 
 def persisted_host(rows: HostRows) -> values.PersistedHost:
@@ -31,7 +37,7 @@ def persisted_host(rows: HostRows) -> values.PersistedHost:
     A record whose parent is not there is left out: it was deleted while the
     tables were read, or it is an orphan that nothing can match.
     """
-    paths = {}
+    paths: dict[int, values.PersistedControlPath] = {}
     for row in rows.controlpaths:
         # The lowest id, should a damaged database hold several.
         paths.setdefault(row.device_id, _controlpath(row))

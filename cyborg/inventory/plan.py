@@ -105,7 +105,7 @@ class _Collector:
         self.held = held
         self.discovered = 0
         names = [field.name for field in dataclasses.fields(changes.Plan)]
-        self._lists = {name: [] for name in names
+        self._lists: dict[str, list] = {name: [] for name in names
                        if name not in ('hostname', 'discovered')}
 
     def add(self, name, record):

@@ -62,7 +62,7 @@ def with_parent_of(board: str | None, stored: str | None) -> str | None:
 
 def without_parent(board: str | None) -> str | None:
     """``board`` as a reader of 2026.2 knows it."""
-    if parent(board) is None:
+    if board is None or parent(board) is None:
         return board
     info = json.loads(board)
     del info[PARENT]
@@ -175,7 +175,7 @@ def persisted_functions(device: values.PersistedDevice,
     path = device.controlpath
     found = functions(
         [(h.attach_type, h.attach_info) for h in deployable.handles],
-        path and path.cpid_type, path and path.cpid_info,
+        path.cpid_type if path else None, path.cpid_info if path else None,
         device.std_board_info)
     return [(handle, function) for handle, function in zip(
         deployable.handles, found, strict=True) if function is not None]
@@ -219,10 +219,10 @@ def screened(found: Mapping[Any, values.DiscoveredDevice],
         place = (key, deployable.name)
         if place not in kept:
             taken = given.by(owner)
-            double = None if taken else offered.by(owner)
-            if taken or double:
-                faults[place] = _fault(taken or double, 'allocated'
-                                       if taken else 'offered already')
+            double = taken or offered.by(owner)
+            if double:
+                faults[place] = _fault(
+                    double, 'allocated' if taken else 'offered already')
                 continue
             candidates.append((place, owner))
         offered.add(owner)

@@ -9,7 +9,7 @@ planner (``cyborg.inventory.plan``) the same question.
 
 import dataclasses
 
-from cyborg.inventory import attach_info
+from cyborg.inventory import attach_info as attach_texts
 from cyborg.inventory import identity
 
 
@@ -25,9 +25,9 @@ class DiscoveredHandle:
     attach_info: str
 
     @property
-    def info(self) -> attach_info.AttachInfo:
+    def info(self) -> attach_texts.AttachInfo:
         """:raises identity.InvalidInfo: it is no JSON object."""
-        return attach_info.AttachInfo.read(self.attach_info)
+        return attach_texts.AttachInfo.read(self.attach_info)
 
     @property
     def key(self) -> identity.Key:
@@ -87,9 +87,9 @@ class PersistedHandle:
         return bool(self.in_use or self.arq_uuids)
 
     @property
-    def info(self) -> attach_info.AttachInfo:
+    def info(self) -> attach_texts.AttachInfo:
         """:raises identity.InvalidInfo: it is no JSON object."""
-        return attach_info.AttachInfo.read(self.attach_info)
+        return attach_texts.AttachInfo.read(self.attach_info)
 
     @property
     def key(self) -> identity.Key:

@@ -172,14 +172,14 @@ class Port:
                 present[nsid].number != each.block.number)
             if gone or not each.writable:
                 self._kernel.close(self._open.pop(nsid).handle)
-        for nsid, block in present.items():
-            if nsid is None:
+        for shown, block in present.items():
+            if shown is None:
                 raise errors.NotReady(
                     self.address, 'silent about the id of %s' % block.name)
-            if nsid in self._open:
-                self._open[nsid].block = block
+            if shown in self._open:
+                self._open[shown].block = block
             else:
-                self._open[nsid] = self._hold_block(block)
+                self._open[shown] = self._hold_block(block)
 
     def _blocks(self) -> tuple[records.BlockDevice, ...]:
         return nvme_facts.block_devices(self._roots, self.address)

@@ -9,6 +9,7 @@ kernel's (include/uapi/linux/nvme_ioctl.h).
 from collections.abc import Mapping
 import dataclasses
 import struct
+from typing import Any
 
 from cyborg.nvme import records
 
@@ -126,7 +127,7 @@ class Command:
         if any((flags, rsvd1, cdw2, cdw3, metadata, addr, metadata_len,
                 result)):
             raise Malformed('a command has a field set that must be zero')
-        return cls(opcode, nsid, data_len, *cdws, timeout_ms)
+        return cls(*[opcode, nsid, data_len, *cdws, timeout_ms])
 
     @property
     def to_controller(self) -> bool:
@@ -207,7 +208,7 @@ def write_protection(nsid: int, protect: bool) -> Command:
                    cdw11=int(protect))
 
 
-def put(data: bytearray, fields: Mapping, **values: int | bytes) -> None:
+def put(data: bytearray, fields: Mapping, **values: Any) -> None:
     """Write fields into a structure; numbers of 128 bits take one value."""
     for name, value in values.items():
         form, place = fields[name]
@@ -218,7 +219,7 @@ def put(data: bytearray, fields: Mapping, **values: int | bytes) -> None:
             struct.pack_into(form, data, place, value)
 
 
-def get(data: bytes, fields: Mapping, name: str):
+def get(data: bytes, fields: Mapping, name: str) -> Any:
     form, place = fields[name]
     values = struct.unpack_from(form, data, place)
     return values[0] | values[1] << 64 if form == '<QQ' else values[0]
@@ -322,7 +323,7 @@ def sanitize_log(data: bytes) -> records.SanitizeLog:
         raise Malformed('the sanitize status log has the status %d' % (
             at['SSTAT'] & 0x7)) from None
     action = at['SCDW10'] & 0x7
-    estimate = at.get(_ESTIMATES.get(action), NO_ESTIMATE)
+    estimate = at.get(_ESTIMATES.get(action, ''), NO_ESTIMATE)
     running = status is records.SanitizeStatus.RUNNING
     return records.SanitizeLog(
         status=status, progress=at['SPROG'] / 65536 if running else None,

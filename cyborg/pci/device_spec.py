@@ -128,7 +128,9 @@ def load(entries: Sequence[str],
         :func:`schema.extended`; their values stand in ``Rule.text``.
     :raises InvalidDeviceSpec: one or more entries are wrong.
     """
-    rules, notes, faults = [], [], []
+    rules: list[Rule] = []
+    notes: list[str] = []
+    faults: list[Fault] = []
     for number, entry in enumerate(entries, 1):
         text = printable.one_line(entry)
         try:

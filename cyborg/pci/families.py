@@ -16,6 +16,7 @@ from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import enum
+from typing import Any
 from typing import NamedTuple
 
 #: Addresses named in a message; a PF can have hundreds of VFs.
@@ -41,7 +42,7 @@ class Withheld(NamedTuple):
 
 
 def withheld(offered: Iterable[Hashable],
-             parents: Mapping[Hashable, Hashable],
+             parents: Mapping[Any, Hashable],
              allocated: Collection[Hashable]) -> dict[Hashable, Withheld]:
     """Functions that must not be offered, out of those that would be.
 
@@ -75,7 +76,7 @@ def withheld(offered: Iterable[Hashable],
     return result
 
 
-def both_allocated(parents: Mapping[Hashable, Hashable],
+def both_allocated(parents: Mapping[Any, Hashable],
                    allocated: Collection[Hashable]
                    ) -> dict[Hashable, tuple]:
     """PF -> its VFs, where guests have both; an earlier release did that."""

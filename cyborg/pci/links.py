@@ -53,10 +53,9 @@ def below(sysfs_path: str) -> dict[PciAddress, tuple[PciAddress, ...]]:
     root = os.path.join(sysfs_path, 'bus/pci/devices')
     found: dict[PciAddress, list[PciAddress]] = {}
     for name in list_names(root):
-        *above, last = functions_on(link_text(os.path.join(
-            root, name))) or (None,)
-        for each in above:
-            found.setdefault(each, []).append(last)
+        on_the_way = functions_on(link_text(os.path.join(root, name)))
+        for each in on_the_way[:-1]:
+            found.setdefault(each, []).append(on_the_way[-1])
     return {address: tuple(sorted(each)) for address, each in found.items()}
 
 

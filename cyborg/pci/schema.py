@@ -8,6 +8,7 @@ administrator guide is made from it: ``python -m cyborg.pci.schema``.
 from collections.abc import Mapping
 import json
 import sys
+from typing import Any
 
 import jsonschema
 
@@ -20,7 +21,7 @@ _ID = {'type': 'string', 'format': 'pci-id'}
 _REGEX = {'type': 'string', 'format': 'pci-regex', 'default': '.*'}
 #: What 2026.2 took for "no address given". An empty variable of a template
 #: must not select every device.
-_NO_ADDRESS = [None, False, 0, [], {}]
+_NO_ADDRESS: list[Any] = [None, False, 0, [], {}]
 
 ADDRESS_FIELDS = {
     'type': 'object',
@@ -28,7 +29,7 @@ ADDRESS_FIELDS = {
     'additionalProperties': False,
 }
 
-RULE = {
+RULE: dict[str, Any] = {
     'type': 'object',
     'properties': {
         'vendor_id': {
@@ -88,7 +89,7 @@ RULE = {
     REASON: 'has both address and devname, give one of them',
 }
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     '$schema': 'https://json-schema.org/draft/2020-12/schema',
     'title': 'An entry of [pci] device_spec: a rule, or a list of rules',
     '$defs': {'rule': RULE, 'address_fields': ADDRESS_FIELDS},

@@ -103,6 +103,8 @@ class Verdict(NamedTuple):
             return 'PCI bridge: %s' % self.device.class_name
         if self.withheld is not None:
             return families.reason(self.withheld)
+        # What is left was selected by one.
+        assert self.rule is not None
         return '%s: %s' % (self.rule.label, self.rule.text)
 
 

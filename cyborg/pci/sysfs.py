@@ -51,7 +51,7 @@ class SysfsUnreadable(Exception):
     That says nothing about any device, so no inventory may follow from it.
     """
 
-    def __init__(self, path: str, reason: str):
+    def __init__(self, path: str, reason: str | None):
         super().__init__(
             'PCI devices cannot be listed in %s: %s. Check [pci] sysfs_path.'
             % (path, reason))

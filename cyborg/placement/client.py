@@ -7,15 +7,20 @@ outcomes that callers decide about. Nothing here deletes a trait or resource
 class, since others may use it (B35).
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
+from typing import Any
+from typing import TypeVar
 from urllib import parse
 
 from keystoneauth1 import exceptions as ks_exc
+import requests
 import tenacity
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import sdk
 from cyborg.common.i18n import _
@@ -49,6 +54,8 @@ retry_conflicts = tenacity.retry(
     stop=tenacity.stop_after_attempt(_ATTEMPTS),
     wait=tenacity.wait_random(0, 0.05), reraise=True)
 
+
+_T = TypeVar('_T')
 
 @dataclasses.dataclass(frozen=True)
 class Provider:
@@ -129,7 +136,8 @@ class PlacementClient:
 
     # Providers
 
-    def find_providers(self, context, name: str) -> list[Provider]:
+    def find_providers(self, context: cyborg_context.RequestContext,
+                       name: str) -> list[Provider]:
         """Providers that Placement takes to have this name.
 
         Some databases compare without regard to case, so that a name may be
@@ -139,21 +147,23 @@ class PlacementClient:
                             parse.urlencode({'name': name}))
         return parsed(answer, _providers)
 
-    def get_provider(self, context, uuid: str) -> Provider | None:
+    def get_provider(self, context: cyborg_context.RequestContext,
+                     uuid: str) -> Provider | None:
         answer = self._call(context, 'GET', _NESTED,
                             '/resource_providers/%s' % uuid, ok=(404,))
         if answer.status_code == 404:
             return None
         return parsed(answer, _provider)
 
-    def get_tree(self, context, uuid: str) -> list[Provider]:
+    def get_tree(self, context: cyborg_context.RequestContext,
+                 uuid: str) -> list[Provider]:
         """All providers of the tree in which a provider is; [] if none."""
         answer = self._call(context, 'GET', _NESTED,
                             '/resource_providers?in_tree=%s' % uuid)
         return parsed(answer, _providers)
 
-    def create_provider(self, context, uuid: str, name: str,
-                        parent: str) -> Provider:
+    def create_provider(self, context: cyborg_context.RequestContext,
+                        uuid: str, name: str, parent: str) -> Provider:
         """:raises PlacementAPIConflict: the uuid or the name is taken"""
         body = {'uuid': uuid, 'name': name, 'parent_provider_uuid': parent}
         answer = self._call(context, 'POST', _PROVIDER_IN_ANSWER,
@@ -162,7 +172,8 @@ class PlacementClient:
             raise exception.PlacementAPIConflict(reason=_detail(answer))
         return parsed(answer, _provider)
 
-    def delete_provider(self, context, uuid: str) -> bool:
+    def delete_provider(self, context: cyborg_context.RequestContext,
+                        uuid: str) -> bool:
         """:returns: False when there was none
 
         :raises ResourceProviderInUse: it has allocations or children
@@ -175,13 +186,15 @@ class PlacementClient:
 
     # Inventories
 
-    def get_inventories(self, context, uuid: str) -> Inventories:
+    def get_inventories(self, context: cyborg_context.RequestContext,
+                        uuid: str) -> Inventories:
         """:raises PlacementResourceProviderNotFound:"""
         answer = self._of_provider(context, 'GET', uuid, 'inventories',
                                    _RESERVED_UP_TO_TOTAL)
         return parsed(answer, _inventories)
 
-    def put_inventories(self, context, uuid: str, generation: int,
+    def put_inventories(self, context: cyborg_context.RequestContext,
+                        uuid: str, generation: int,
                         inventories: Mapping[str, Inventory]) -> int:
         """Replace all inventories of a provider in one step.
 
@@ -202,7 +215,8 @@ class PlacementClient:
             raise conflict(uuid, generation, answer)
         return parsed(answer, _generation)
 
-    def get_usages(self, context, uuid: str) -> dict[str, int]:
+    def get_usages(self, context: cyborg_context.RequestContext,
+                   uuid: str) -> dict[str, int]:
         """Resource class -> units that are allocated.
 
         :raises PlacementResourceProviderNotFound:
@@ -212,14 +226,15 @@ class PlacementClient:
 
     # Traits and resource classes
 
-    def get_traits(self, context, uuid: str) -> Traits:
+    def get_traits(self, context: cyborg_context.RequestContext,
+                   uuid: str) -> Traits:
         """:raises PlacementResourceProviderNotFound:"""
         answer = self._of_provider(context, 'GET', uuid, 'traits', _NESTED)
         return parsed(answer, lambda body: Traits(
             _generation(body), frozenset(body['traits'])))
 
-    def put_traits(self, context, uuid: str, generation: int,
-                   names: Iterable[str]) -> int:
+    def put_traits(self, context: cyborg_context.RequestContext, uuid: str,
+                   generation: int, names: Iterable[str]) -> int:
         """Replace the traits of a provider.
 
         :returns: the provider's new generation
@@ -234,7 +249,8 @@ class PlacementClient:
             raise conflict(uuid, generation, answer)
         return parsed(answer, _generation)
 
-    def existing_traits(self, context, names: Iterable[str]) -> set[str]:
+    def existing_traits(self, context: cyborg_context.RequestContext | None,
+                        names: Iterable[str]) -> set[str]:
         """Those of the names which Placement knows as traits."""
         wanted, found = sorted(names), set()
         for start in range(0, len(wanted), _NAMES_PER_QUERY):
@@ -244,21 +260,25 @@ class PlacementClient:
             found |= parsed(answer, lambda body: set(body['traits']))
         return found
 
-    def ensure_trait(self, context, name: str) -> None:
+    def ensure_trait(self, context: cyborg_context.RequestContext,
+                     name: str) -> None:
         """Create a custom trait unless it exists."""
         self._call(context, 'PUT', _ERROR_CODES, '/traits/%s' % name)
 
-    def ensure_resource_class(self, context, name: str) -> None:
+    def ensure_resource_class(self, context: cyborg_context.RequestContext,
+                              name: str) -> None:
         """Create a custom resource class unless it exists."""
         self._call(context, 'PUT', _ERROR_CODES,
                    '/resource_classes/%s' % name)
 
-    def has_resource_class(self, context, name: str) -> bool:
+    def has_resource_class(self, context: cyborg_context.RequestContext,
+                           name: str) -> bool:
         answer = self._call(context, 'GET', _NESTED,
                             '/resource_classes/%s' % name, ok=(404,))
         return answer.status_code != 404
 
-    def ping(self, context=None) -> None:
+    def ping(self, context: cyborg_context.RequestContext | None = None
+             ) -> None:
         """Raise unless Placement answers us and knows OWNER_CYBORG."""
         if not self.existing_traits(context, [constants.OWNER_CYBORG]):
             raise exception.PlacementRequestRefused(
@@ -311,7 +331,7 @@ class PlacementClient:
         return answer
 
 
-def parsed(answer, parse_body):
+def parsed(answer: requests.Response, parse_body: Callable[[Any], _T]) -> _T:
     """What ``parse_body`` makes of the JSON body.
 
     :raises PlacementServerError: something else than Placement answered,
@@ -369,6 +389,8 @@ def _detail(answer) -> str:
     return ' '.join(text.split()).rstrip('.')
 
 
-def conflict(uuid, generation, answer):
+def conflict(
+        uuid: str, generation: int,
+        answer: requests.Response) -> exception.ResourceProviderUpdateConflict:
     return exception.ResourceProviderUpdateConflict(
         uuid=uuid, generation=generation, error=_detail(answer))

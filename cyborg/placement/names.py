@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable
 
+from cyborg.common import context as cyborg_context
 from cyborg.placement import client as placement
 from cyborg.placement import plan
 
@@ -20,7 +21,8 @@ class Names:
         self._traits: set[str] = set()
         self._classes: set[str] = set()
 
-    def known_traits(self, context, wanted: Iterable[str]) -> set[str]:
+    def known_traits(self, context: cyborg_context.RequestContext,
+                     wanted: Iterable[str]) -> set[str]:
         wanted = set(wanted)
         unknown = {name for name in wanted - self._traits
                    if plan.is_well_formed(name)}
@@ -33,7 +35,8 @@ class Names:
                     self._traits.add(name)
         return wanted & self._traits
 
-    def known_classes(self, context, wanted: Iterable[str]) -> set[str]:
+    def known_classes(self, context: cyborg_context.RequestContext,
+                      wanted: Iterable[str]) -> set[str]:
         wanted = set(wanted)
         for name in sorted(wanted - self._classes):
             if plan.is_custom(name):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import dataclasses
 from urllib import parse
 
+from cyborg.common import context as cyborg_context
 from cyborg.placement import client
 
 _AGGREGATES_WITH_GENERATION = '1.19'
@@ -28,8 +29,8 @@ class Aggregates:
 class TreeClient(client.PlacementClient):
     """As the parent, with what a watcher needs; errors as there."""
 
-    def get_tree_usages(self, context, root: str
-                        ) -> dict[str, dict[str, int]]:
+    def get_tree_usages(self, context: cyborg_context.RequestContext,
+                        root: str) -> dict[str, dict[str, int]]:
         """Provider -> resource class -> allocated units, in one call.
 
         :returns: nothing when the compute node has no memory left at all:
@@ -44,14 +45,15 @@ class TreeClient(client.PlacementClient):
                    for name, record in summary['resources'].items()}
             for uuid, summary in body['provider_summaries'].items()})
 
-    def get_aggregates(self, context, uuid: str) -> Aggregates:
+    def get_aggregates(self, context: cyborg_context.RequestContext,
+                       uuid: str) -> Aggregates:
         """:raises PlacementResourceProviderNotFound:"""
         answer = self._of_provider(context, 'GET', uuid, 'aggregates',
                                    _AGGREGATES_WITH_GENERATION)
         return client.parsed(answer, _aggregates)
 
-    def put_aggregates(self, context, uuid: str, generation: int,
-                       uuids: Iterable[str]) -> int:
+    def put_aggregates(self, context: cyborg_context.RequestContext, uuid: str,
+                       generation: int, uuids: Iterable[str]) -> int:
         """:returns: the provider's new generation
 
         :raises ResourceProviderUpdateConflict: the generation is outdated
@@ -66,15 +68,16 @@ class TreeClient(client.PlacementClient):
         return client.parsed(answer, lambda body: body[
             'resource_provider_generation'])
 
-    def get_consumers(self, context, uuid: str) -> tuple[str, ...]:
+    def get_consumers(self, context: cyborg_context.RequestContext,
+                      uuid: str) -> tuple[str, ...]:
         """Who has allocations from a provider."""
         answer = self._of_provider(context, 'GET', uuid, 'allocations',
                                    _AGGREGATES_WITH_GENERATION)
         return client.parsed(answer, lambda body: tuple(
             sorted(body['allocations'])))
 
-    def get_allocations(self, context, consumer: str
-                        ) -> Mapping[str, Mapping[str, int]]:
+    def get_allocations(self, context: cyborg_context.RequestContext,
+                        consumer: str) -> Mapping[str, Mapping[str, int]]:
         """Provider -> resource class -> units, of one consumer."""
         answer = self._call(context, 'GET', _AGGREGATES_WITH_GENERATION,
                             '/allocations/%s' % consumer)

@@ -10,13 +10,15 @@ call of PlacementClient may raise.
 from collections.abc import Iterable
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.placement import client as placement
 from cyborg.placement import names
 from cyborg.placement import reservations
 
 
 @placement.retry_conflicts
-def disable(client: placement.PlacementClient, context, uuid: str) -> None:
+def disable(client: placement.PlacementClient,
+            context: cyborg_context.RequestContext, uuid: str) -> None:
     """Reserve all units of a provider for an operator's disable.
 
     A mark says so, and how many units others had reserved before. It is
@@ -30,7 +32,8 @@ def disable(client: placement.PlacementClient, context, uuid: str) -> None:
 
 
 @placement.retry_conflicts
-def claim(client: placement.PlacementClient, context, uuid: str) -> None:
+def claim(client: placement.PlacementClient,
+          context: cyborg_context.RequestContext, uuid: str) -> None:
     """Take an unmarked reservation for that of a disable.
 
     For a device that is known to be disabled: 2026.2 left no mark, and a
@@ -40,7 +43,8 @@ def claim(client: placement.PlacementClient, context, uuid: str) -> None:
 
 
 @placement.retry_conflicts
-def enable(client: placement.PlacementClient, context, uuid: str) -> None:
+def enable(client: placement.PlacementClient,
+           context: cyborg_context.RequestContext, uuid: str) -> None:
     """Free what a disable has reserved, and nobody else's units.
 
     Units that are allocated and missing stay reserved: the next report knows
@@ -78,7 +82,8 @@ def _mark(client, context, uuid, found, others: int | None) -> int:
 
 
 @placement.retry_conflicts
-def hold(client: placement.PlacementClient, context, uuid: str) -> None:
+def hold(client: placement.PlacementClient,
+         context: cyborg_context.RequestContext, uuid: str) -> None:
     """Reserve all units of a provider whose device is not there.
 
     Marked as such first, so that the reservation goes when a device returns.
@@ -97,7 +102,8 @@ def hold(client: placement.PlacementClient, context, uuid: str) -> None:
 
 
 @placement.retry_conflicts
-def drop_traits(client: placement.PlacementClient, context, uuid: str,
+def drop_traits(client: placement.PlacementClient,
+                context: cyborg_context.RequestContext, uuid: str,
                 stale: Iterable[str]) -> None:
     """Take traits from a provider; others keep them."""
     found = client.get_traits(context, uuid)
@@ -106,7 +112,8 @@ def drop_traits(client: placement.PlacementClient, context, uuid: str,
         client.put_traits(context, uuid, found.generation, kept)
 
 
-def replace_traits(client: placement.PlacementClient, context, uuid: str,
+def replace_traits(client: placement.PlacementClient,
+                   context: cyborg_context.RequestContext, uuid: str,
                    prefix: str, wanted: Iterable[str]) -> None:
     """Give a provider these traits instead of all that begin with a prefix.
 

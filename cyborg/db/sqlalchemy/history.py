@@ -6,6 +6,8 @@ releases are not quite the same, and each is as good as the other. A revision
 that is made of the differences would change what nobody asked to change.
 """
 
+from typing import Any
+
 #: Columns of ``deployables`` that refer to another row of it: what happens to
 #: them when that one is deleted was written down on one of the ways only.
 _SELF_REFERENCES = (['parent_id'], ['root_id'])
@@ -14,8 +16,8 @@ _PROFILE_UUIDS = ('uniq_device_profiles0uuid',
                   'uniq_device_profiles0uuid0name')
 
 
-def is_compared(item, name: str | None, kind: str, _reflected: bool,
-                _compare_to) -> bool:
+def is_compared(item: Any, name: str | None, kind: str, _reflected: bool,
+                _compare_to: Any) -> bool:
     """Whether alembic looks at something when it compares; its signature."""
     if kind == 'foreign_key_constraint':
         return not (item.table.name == 'deployables'

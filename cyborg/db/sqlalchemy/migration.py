@@ -8,6 +8,7 @@ from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import os
+from typing import Any
 
 from alembic import command
 from alembic import config as alembic_config
@@ -45,7 +46,7 @@ def _connection() -> Iterator[sa.Connection]:
         if engine.dialect.name != 'sqlite':
             yield connection
             return
-        driver = connection.connection.dbapi_connection
+        driver: Any = connection.connection.dbapi_connection
         driver.execute('PRAGMA foreign_keys = OFF')
         try:
             yield connection
@@ -65,7 +66,7 @@ def _run(action: Callable, *args, **kwargs):
         connection.commit()
 
 
-def head() -> str:
+def head() -> str | None:
     """The newest revision there is."""
     return script.ScriptDirectory.from_config(_config()).get_current_head()
 

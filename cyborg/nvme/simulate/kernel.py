@@ -46,6 +46,12 @@ class _Handle:
     writable: bool = True
 
 
+def _address(found: _Handle) -> str:
+    if found.address is None:
+        raise _error(errno.ENODEV)
+    return found.address
+
+
 class Kernel:
     """Keeps :class:`cyborg.nvme.port.Kernel` over a simulated world.
 
@@ -85,6 +91,8 @@ class Kernel:
         node = self._node(name)
         controller, _n, nsid = name.rpartition('n')
         address = self.world.address_of(controller)
+        if address is None:
+            raise _error(errno.ENODEV)
         if writable and self.world.protected(address, int(nsid)):
             raise _error(errno.EACCES)
         return self._new(_Handle('block', name, node, address, int(nsid),
@@ -128,7 +136,7 @@ class Kernel:
         if not self._there(found):
             return 0
         return next((each.size for each in self.world.device(
-            found.address).namespaces() if each.nsid == found.nsid), 0)
+            _address(found)).namespaces() if each.nsid == found.nsid), 0)
 
     def _there(self, found) -> bool:
         """Whether the node that was opened is still the same device."""
@@ -144,24 +152,24 @@ class Kernel:
         self._on_call('before', parts.name)
         if not self._there(found):
             raise _error(errno.ENODEV)
-        device = self.world.device(found.address)
+        device = self.world.device(_address(found))
         if parts.opcode in _BLOCKING:
-            self.world.wait_while_blocked(found.address)
+            self.world.wait_while_blocked(_address(found))
         completion = device.admin(command, data)
         self._on_call('after', parts.name)
         return completion
 
     def rescan(self, handle: int) -> None:
         self._on_call('before', 'rescan')
-        self.world.publish(self._handles[handle].address)
+        self.world.publish(_address(self._handles[handle]))
         self._on_call('after', 'rescan')
 
     def read(self, handle: int, offset: int, length: int) -> bytes:
         found = self._handles[handle]
         if not self._there(found):
             return b''
-        return self.world.device(found.address).read(found.nsid, offset,
-                                                     length)
+        return self.world.device(_address(found)).read(found.nsid, offset,
+                                                       length)
 
     def write(self, handle: int, offset: int, data: bytes) -> int:
         found = self._handles[handle]
@@ -170,8 +178,8 @@ class Kernel:
         if not self._there(found):
             raise _error(errno.ENODEV)
         self._on_call('before', 'write')
-        written = self.world.device(found.address).write(found.nsid, offset,
-                                                         data)
+        written = self.world.device(_address(found)).write(
+            found.nsid, offset, data)
         self._on_call('after', 'write')
         return written
 

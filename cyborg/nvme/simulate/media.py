@@ -7,6 +7,7 @@ import dataclasses
 import fcntl
 import json
 import os
+from typing import Any
 
 from cyborg.nvme import plain
 from cyborg.nvme import records
@@ -91,7 +92,7 @@ class State:
         return next((each for each in self.extents
                      if each.namespace.nsid == nsid), None)
 
-    def replace_extent(self, nsid: int, **changes) -> 'State':
+    def replace_extent(self, nsid: int, **changes: Any) -> 'State':
         return dataclasses.replace(self, extents=tuple(
             dataclasses.replace(each, namespace=dataclasses.replace(
                 each.namespace, **changes))
@@ -144,7 +145,7 @@ class Media:
             stream.write(json.dumps(plain.to_plain(state)))
         os.rename(temporary, self._at('state.json'))
 
-    def set(self, **changes) -> None:
+    def set(self, **changes: Any) -> None:
         with self.changing() as state:
             self.put(dataclasses.replace(state, **changes))
 

@@ -10,6 +10,8 @@ import re
 import shutil
 import threading
 import time
+from typing import Any
+from typing import TypeAlias
 import uuid
 
 from cyborg.nvme import facts as nvme_facts
@@ -21,7 +23,9 @@ from cyborg.nvme.simulate import kernel as sim_kernel
 from cyborg.nvme.simulate import media as sim_media
 from cyborg.pci import simulate as pci_simulate
 
-Media, Device, State = sim_media.Media, sim_device.Device, sim_media.State
+Media: TypeAlias = sim_media.Media
+Device: TypeAlias = sim_device.Device
+State: TypeAlias = sim_media.State
 
 _NVME, _VFIO = 'nvme', 'vfio-pci'
 #: Crypto and block erase, format, namespaces, write protection.
@@ -64,21 +68,22 @@ class World:
     def at(self, *names: str) -> str:
         return os.path.join(self.path, *names)
 
-    def kernel(self, on_call=None) -> 'sim_kernel.Kernel':
+    def kernel(self, on_call: Callable[[str, str], None] | None = None
+               ) -> 'sim_kernel.Kernel':
         """The kernel as a new process has it."""
         return sim_kernel.Kernel(self, on_call)
 
-    def host(self, on_call=None) -> local.Host:
+    def host(self,
+             on_call: Callable[[str, str], None] | None = None) -> local.Host:
         """The disks as a new process has them."""
         return local.Host(self.kernel(on_call))
 
     # Disks.
 
-    def add(self, address: str, serial: str, *,
-            model: str = 'SIMULATED NVME', size: int = sim_media.DEFAULT_SIZE,
-            namespaces: int = 1, shares_with: str | None = None,
-            driver: str | None = _NVME, totalvfs: int | None = None,
-            **abilities) -> Media:
+    def add(self, address: str, serial: str, *, model: str = 'SIMULATED NVME',
+            size: int = sim_media.DEFAULT_SIZE, namespaces: int = 1,
+            shares_with: str | None = None, driver: str | None = _NVME,
+            totalvfs: int | None = None, **abilities: Any) -> Media:
         """Plug a disk in.
 
         :param namespaces: of equal size, all attached; together the whole.
@@ -116,7 +121,7 @@ class World:
         function = self._function(address)
         return Device(self.media(address), function.cntlid, self.clock)
 
-    def break_(self, address: str, **faults) -> None:
+    def break_(self, address: str, **faults: Any) -> None:
         """Give a disk faults of media.Faults; the others it has are gone."""
         self.media(address).set(faults=sim_media.Faults(**faults))
 
@@ -354,7 +359,7 @@ class Guest:
     def write(self, nsid: int, offset: int, data: bytes) -> None:
         self.device.write(nsid, offset, data)
 
-    def admin(self, command: structures.Command, data: bytes = b''):
+    def admin(self, command: structures.Command, data: bytes = b'') -> Any:
         """:returns: the completion; nothing is checked."""
         return self.device.admin(command.pack(), data)
 
