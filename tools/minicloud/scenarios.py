@@ -444,6 +444,8 @@ def released_agent(lab):
     finally:
         lab.cloud.stop('cyborg-agent')
         lab.cloud.agent()
+    lab.wait('a report of ours', lambda: lab.arqs(server)[0][
+        'attach_handle_info']['numa_node'] is not None)
     check(lab.bound(server) and lab.devices(server) == before,
           'changed: %s', lab.arqs(server))
     lab.delete(server)
