@@ -6,7 +6,6 @@ periodic reporting". What follows from the facts is decided by
 ``cyborg.inventory.plan``; conductors execute every read and write.
 """
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
@@ -24,6 +23,7 @@ from cyborg.agent import holdings
 from cyborg.agent import loading
 from cyborg.agent import mdev
 from cyborg.agent import names
+from cyborg.agent import refusals
 from cyborg.common import constants
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
@@ -32,21 +32,13 @@ from cyborg.inventory import attach_info
 from cyborg.inventory import changes
 from cyborg.inventory import plan as planner
 from cyborg.inventory import values
+from cyborg.objects import attach_handle
 from cyborg.objects import base as objects_base
 from cyborg.objects import host_inventory
 from cyborg.objects import inventory_values
 from cyborg.rpcapi import conductor as conductor_rpcapi
 
 LOG = logging.getLogger(__name__)
-
-
-class ManagedModeConflicts(exception.ManagedModeConflict):
-    """As the parent, for several devices of one host."""
-
-    _msg_fmt = _('%(count)s allocated devices of host %(host)s would change '
-                 'their managed mode, which is refused: %(devices)s. Put the '
-                 'former values back into [pci] device_spec, or delete the '
-                 'instances first.')
 
 
 class ConductorFailed(exception.CyborgException):
@@ -208,19 +200,15 @@ class ResourceTracker:
         :returns: number of handles updated.
         """
         changed_once: set[str] = set()
-        updated = 0
         while True:
             rows, plan = self._plan(hostname, found, inventory)
             try:
-                for change in plan.managed_changes:
-                    # Read before it is passed on: it names who is at fault.
-                    current = change.handle.uuid
-                    self._update(rows[change.handle.id], change)
-                    updated += 1
-                return updated
-            except exception.AttachHandleChanged:
+                self._update(context, rows, plan.managed_changes)
+                return len(plan.managed_changes)
+            except exception.AttachHandleChanged as error:
                 # REC-5: another request was faster. What it did decides
                 # about the second try.
+                current = error.kwargs['uuid']
                 if current in changed_once:
                     raise
                 changed_once.add(current)
@@ -239,20 +227,34 @@ class ResourceTracker:
             if self._first_time('%s %s' % (fault.label, fault.reason)):
                 LOG.warning('Device %s of host %s cannot be offered: %s',
                             fault.label, hostname, fault.reason)
-        if plan.refused:
-            raise conflict(plan.refused)
-        return {row.id: row for row in inventory.attach_handles}, plan
+        refusal = refusals.of_plan(plan)
+        if refusal is not None:
+            raise refusal
+        return inventory.attach_handles, plan
 
-    def _update(self, row, change: changes.ManagedChange) -> None:
+    def _update(self, context, rows: attach_handle.AttachHandleList,
+                managed: Sequence[changes.ManagedChange]) -> None:
+        """All or none, wherever this agent or a conductor is killed."""
+        if not managed:
+            return
         # Whatever else differs is the report's business.
-        text = change.handle.info.merged(
+        texts = {change.handle.uuid: change.handle.info.merged(
             attach_info.AttachInfo.read(change.attach_info),
-            take_managed=True, take_others=False)
+            take_managed=True, take_others=False) for change in managed}
+        some = attach_handle.AttachHandleList(context, objects=[
+            row for row in rows if row.uuid in texts])
         with self._remotely():
-            row.update_attach_info(text)
-        LOG.info('Device %s of host %s: managed=%s is now managed=%s (attach '
-                 'handle %s)', change.address, change.hostname,
-                 _json(change.old), _json(change.new), change.handle.uuid)
+            if objects_base.older(rows.VERSION, (1, 1)):
+                # A conductor that knows one at a time only.
+                for row in some:
+                    row.update_attach_info(texts[row.uuid])
+            else:
+                some.update_attach_info(texts)
+        for change in managed:
+            LOG.info('Device %s of host %s: managed=%s is now managed=%s '
+                     '(attach handle %s)', change.address, change.hostname,
+                     refusals.word(change.old), refusals.word(change.new),
+                     change.handle.uuid)
 
     @contextlib.contextmanager
     def _remotely(self) -> Iterator[None]:
@@ -307,26 +309,3 @@ def first_damaged(persisted: values.PersistedHost
                         key='attach_info', value=handle.attach_info,
                         reason=error.reason)
     return None
-
-
-def conflict(refused: Iterable[changes.ManagedChange]
-             ) -> exception.ManagedModeConflict:
-    """One error for all refused changes of a host, each named."""
-    records = [{
-        'host': change.hostname, 'address': change.address,
-        'old': _json(change.old), 'new': _json(change.new),
-        'handle': change.handle.uuid,
-        'arq': ', '.join(change.handle.arq_uuids) or 'none, in_use is set',
-    } for change in refused]
-    if len(records) == 1:
-        return exception.ManagedModeConflict(**records[0])
-    return ManagedModeConflicts(
-        count=len(records), host=records[0]['host'], devices='; '.join(
-            '%(address)s from managed=%(old)s to %(new)s (attach handle '
-            '%(handle)s, accelerator request %(arq)s)' % record
-            for record in records))
-
-
-def _json(value: bool) -> str:
-    return 'true' if value else 'false'
-

@@ -20,6 +20,7 @@ from cyborg.agent import discovery
 from cyborg.agent import holdings
 from cyborg.agent import loading
 from cyborg.agent import names
+from cyborg.agent import refusals
 from cyborg.agent import resource_tracker
 from cyborg.agent import root_provider
 from cyborg.agent import service as agent_service
@@ -292,7 +293,11 @@ def describe(plan: changes.Plan) -> Iterator[Finding]:
     """A plan in an operator's words."""
     for refused in plan.refused:
         yield Finding('refused', refused.address, exception.plain_text(
-            resource_tracker.conflict([refused])))
+            refusals.conflict([refused])))
+    for rule in refusals.keeping(plan):
+        yield Finding('warning', '[pci] device_spec', 'devices of one kind '
+                      'are allocated with both modes; to keep what there is, '
+                      'before all others: %s' % rule)
     for device in plan.new_devices:
         yield Finding('new', _path(device.cpid_type, device.cpid_info),
                       'not stored yet, would be offered')

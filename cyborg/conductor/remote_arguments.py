@@ -6,6 +6,7 @@ never by how Python or a database stumbles over it.
 """
 
 import inspect
+import itertools
 import re
 from typing import Any
 
@@ -18,6 +19,10 @@ from cyborg.objects import base as objects_base
 _VERSION = re.compile(r'[0-9]{1,6}\.[0-9]{1,6}', re.ASCII)
 #: Texts in a list; a machine has few names.
 _MOST_TEXTS = 50
+#: Texts by name; a host has few handles more.
+_MOST_PAIRS = 2 ** 16
+#: Told of one call.
+_MOST_REASONS = 10
 #: What an id column holds.
 _IDS = range(2 ** 31)
 
@@ -85,13 +90,31 @@ def check_arguments(objname: str, name: str, method: Any, args: Any,
                 and len(value) <= _MOST_TEXTS and all(map(_is_text, value))):
             raise refused('%s is %s, not a list of at most %d texts' % (
                 key, _shown(value), _MOST_TEXTS))
+        if kind == dict[str, str] and not (
+                isinstance(value, dict) and len(value) <= _MOST_PAIRS
+                and all(map(_is_text, itertools.chain(*value.items())))):
+            raise refused('%s is %s, not texts by name' % (
+                key, _shown(value)))
 
 
 def check_identity(objinst: objects_base.CyborgObject, method: str) -> None:
     """The object has what makes it a row, with values a row can have.
 
+    :param objinst: one object, or a list whose members have to be so.
     :raises exception.RemoteArgumentsRefused: it has not.
     """
+    reasons = _faults(objinst)
+    if isinstance(objinst, objects_base.ObjectListBase) and not reasons:
+        for number, member in enumerate(objinst.objects):
+            reasons += ['number %d: %s' % (number, reason)
+                        for reason in _faults(member)]
+    if reasons:
+        raise exception.RemoteArgumentsRefused(
+            objname=objinst.obj_name(), method=method,
+            reason=', '.join(reasons[:_MOST_REASONS]))
+
+
+def _faults(objinst: objects_base.CyborgObject) -> list[str]:
     found = objinst.as_dict()
     reasons = ['it has no %s' % name for name in objinst.needed_remotely
                if name not in found]
@@ -101,10 +124,7 @@ def check_identity(objinst: objects_base.CyborgObject, method: str) -> None:
                 name, _shown(value)))
         elif isinstance(value, str) and not _is_text(value):
             reasons.append('%s is %s, not a text' % (name, _shown(value)))
-    if reasons:
-        raise exception.RemoteArgumentsRefused(
-            objname=objinst.obj_name(), method=method,
-            reason=', '.join(reasons))
+    return reasons
 
 
 def _is_text(value: Any) -> bool:

@@ -86,8 +86,19 @@ class AttachHandle(base.PersistentObject):
         :raises exception.ObjectActionError: the new text is damaged, too
             long, or differs in more than the settings.
         """
+        change = self.change_to(new_attach_info)
+        if change is not None:
+            _store(self._context, [change])
+            self._stored(change.wanted)
+
+    def change_to(self, new_attach_info: str):
+        """What has to be written for :meth:`update_attach_info`.
+
+        :returns: a ``cyborg.db.attach_handles.NewText``, or None when
+            nothing is to be written.
+        :raises: as that method, from what is known before the UPDATE.
+        """
         from cyborg.db import attach_handles
-        from cyborg.db import report_order
         stored = self.attach_info
         before, after = self._settings(new_attach_info)
         changes_managed = before.managed != after.managed
@@ -100,12 +111,14 @@ class AttachHandle(base.PersistentObject):
             raise self._unacceptable('it has %d characters, more than %d'
                                      % (len(wanted), attach_info.MAX_LENGTH))
         if wanted == stored:
-            return
-        attach_handles.replace_attach_info(
-            report_order.of_agent(self._context), id=self.id, uuid=self.uuid,
-            deployable_id=self.deployable_id, cpid_id=self.cpid_id,
-            stored=stored, wanted=wanted, only_if_free=changes_managed)
-        self.attach_info = wanted
+            return None
+        return attach_handles.NewText(
+            id=self.id, uuid=self.uuid, deployable_id=self.deployable_id,
+            cpid_id=self.cpid_id, stored=stored, wanted=wanted,
+            only_if_free=changes_managed)
+
+    def _stored(self, text: str) -> None:
+        self.attach_info = text
         self.obj_reset_changes()
 
     def _known_arqs(self) -> list[str]:
@@ -151,9 +164,50 @@ class AttachHandle(base.PersistentObject):
             arq=', '.join(self._known_arqs()) or 'none known')
 
 
+def _store(context, texts) -> None:
+    from cyborg.db import attach_handles
+    from cyborg.db import report_order
+    attach_handles.replace_attach_infos(report_order.of_agent(context), texts)
+
+
 @base.CyborgObjectRegistry.register
 class AttachHandleList(base.ObjectListBase):
-    VERSION = '1.0'
+    # 1.0: read with a HostInventory
+    # 1.1: update_attach_info()
+    VERSION = '1.1'
 
     fields = {'objects': fields.ListOfObjectsField('AttachHandle')}
-    obj_relationships = {'objects': [('1.0', '1.1')]}
+    obj_relationships = {'objects': [('1.0', '1.1'), ('1.1', '1.1')]}
+
+    needed_remotely = ('objects',)
+
+    @base.remotable
+    def update_attach_info(self, new_attach_infos: dict[str, str]) -> None:
+        """Store other settings for all these handles, or for none.
+
+        As ``AttachHandle.update_attach_info`` for each, in one transaction:
+        a configuration that changes the mode of a host's devices takes
+        effect for all of them or for none, wherever somebody is killed.
+
+        :param new_attach_infos: JSON text by UUID, for each of the handles.
+        :raises exception.AttachHandleChanged: names a handle whose row is
+            not as its object has it; nothing was written. Read all again.
+        :raises exception.ObjectActionError: UUIDs and handles do not go
+            together, or a text is not acceptable.
+        :raises exception.ReportOutdated, exception.ManagedModeConflict,
+            exception.AttachInfoInvalid: as the method of one.
+        """
+        uuids = [handle.uuid for handle in self.objects]
+        if sorted(uuids) != sorted(new_attach_infos):
+            raise exception.ObjectActionError(
+                action='update_attach_info',
+                reason='it needs one new attach info for each of the handles '
+                       '%s, and has them for %s' % (
+                           ', '.join(uuids), ', '.join(new_attach_infos)))
+        changes = {handle.uuid: handle.change_to(new_attach_infos[handle.uuid])
+                   for handle in self.objects}
+        _store(self._context, [each for each in changes.values() if each])
+        for handle in self.objects:
+            if changes[handle.uuid]:
+                handle._stored(changes[handle.uuid].wanted)
+        self.obj_reset_changes()

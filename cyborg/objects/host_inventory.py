@@ -20,7 +20,8 @@ class HostInventory(base.CyborgObject):
 
     # 1.0: get_by_host
     # 1.1: get_names
-    VERSION = '1.1'
+    # 1.2: AttachHandleList 1.1
+    VERSION = '1.2'
 
     fields = {
         'hostname': fields.StringField(),
@@ -36,7 +37,7 @@ class HostInventory(base.CyborgObject):
         'controlpaths': [('1.0', '1.0')],
         'deployables': [('1.0', '1.0')],
         'attributes': [('1.0', '1.0')],
-        'attach_handles': [('1.0', '1.0')],
+        'attach_handles': [('1.0', '1.0'), ('1.2', '1.1')],
     }
 
     @classmethod

@@ -12,7 +12,8 @@ after    COMMIT was executed; whoever asked has no reply yet
 =======  ====================================================================
 
 A file named after a point in the folder means that the first to come there
-shall die, and only that one. It takes the file away, and leaves one named
+shall die, and only that one; a process id in it names another process that is
+killed in its place. It takes the file away, and leaves one named
 ``killed`` with what the transaction had sent until then: a JSON list of pairs
 of a statement's first two words and the number of rows that it changed. What
 holds the turn of the report (``cyborg.db.report_order``) is left out.
@@ -81,8 +82,9 @@ class _Fate:
             (self._folder / point).rename(killed)
         except FileNotFoundError:
             return
+        victim = int(killed.read_text() or os.getpid())
         killed.write_text(json.dumps(self._mine.sent))
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(victim, signal.SIGKILL)
 
 
 def main() -> int:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A conductor is killed around ``update_attach_info``, the agent lives on.
+"""Conductor or agent is killed while managed modes of a host change.
 
 REC-4, REC-8: the process is gone before, inside and after the transaction that
-changes the managed mode of a free handle. The invariants hold then, and the
-agent's next report converges.
+changes the modes of all free handles. The invariants hold then, all of them
+have changed or none, and the next report converges.
 """
 
 from collections.abc import Iterator
@@ -26,8 +26,8 @@ from cyborg.tests.functional.chaos import invariants
 _buses = itertools.count(0x20)
 #: Seconds the agent waits for the answer that does not come.
 PATIENCE = 4
-#: What a transaction had sent: an UPDATE that matched one row.
-UPDATE = ['UPDATE attach_handles', 1]
+#: What a transaction had sent: one UPDATE that matched both free handles.
+UPDATE = ['UPDATE attach_handles', 2]
 
 
 class _Servers(servers.RealServers):
@@ -206,12 +206,12 @@ class _Scenarios:
         self.start_state(None)
         # Nothing of the transaction was sent.
         self.killed_at('before', [], {}, False, 2)
-        # The UPDATE has found its row, and is rolled back.
+        # The UPDATE has found its rows, and is rolled back.
         self.killed_at('inside', [UPDATE], {'two': False, 'three': False},
                        True, 2)
         # What was committed is not done again, though nobody was told.
-        self.killed_at('after', [UPDATE], {'two': False, 'three': True},
-                       False, 1)
+        self.killed_at('after', [UPDATE], {'two': False, 'three': False},
+                       False, 0)
         self.refused_while_bound()
 
     def killed_at(self, point: str, sent: list, meanwhile: dict[str, bool],
@@ -244,6 +244,40 @@ class _Scenarios:
         self.cloud.start_agent()
         self.assert_updated(1, 'false')
         self.assert_stored(one=False, two=False, three=False)
+
+    def test_agent_killed(self):
+        """Issue 9, item 7: one mode for all, so that there is a way on."""
+        self.start_state(None)
+        for point, managed in (('before', False), ('inside', True),
+                               ('after', False)):
+            self.rules(None, managed)
+            self.kill_agent(point)
+            processes.wait_until(
+                lambda managed=managed: all(
+                    json.loads(self.cloud.handles()[address].attach_info)
+                    .get('managed', True) is managed
+                    for address in (self.two, self.three)),
+                'the end of the transaction', 30)
+            self.assert_stored(self.arq, two=managed, three=managed)
+        # Nobody was told that anything has changed.
+        more = [self.cloud.bind(self.two), self.cloud.bind(self.three)]
+        self.cloud.start_agent()
+        self.assert_updated(0, 'false')
+        self.assert_stored(self.arq, *more, two=False, three=False)
+
+    def kill_agent(self, point: str) -> None:
+        """It ends where the transaction is; the conductor goes on."""
+        self.cloud.stop_agent()
+        order = self.servers.folder / point
+        self.addCleanup(order.unlink, missing_ok=True)
+        agent = self.useFixture(
+            self.servers.process('agent', self.cloud.options))
+        order.write_text(str(agent.process.pid))
+        processes.wait_until(lambda: agent.process.poll() is not None,
+                             'a dead agent', 60)
+        self.assertEqual(-signal.SIGKILL, agent.process.returncode)
+        self.assertNotIn('is now managed=', agent.output)
+        self.assertEqual([], self.dead())
 
     def test_bound_before_the_next_report(self):
         """REC-3, REC-8: the other of two conductors serves it, and refuses.

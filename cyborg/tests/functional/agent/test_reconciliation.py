@@ -14,6 +14,7 @@ from cyborg.accelerator.common import records
 from cyborg.accelerator.drivers.pci.pci import driver as pci_driver
 from cyborg.agent import resource_tracker
 from cyborg.common import exception
+from cyborg.conductor import object_dispatch
 from cyborg.inventory import attach_info
 from cyborg.rpcapi import agent as agent_rpcapi
 from cyborg.rpcapi import conductor as conductor_rpcapi
@@ -64,6 +65,57 @@ class TestRaces(TestBase):
             'attach_handle_info']['managed'])
         # Nothing of the refused report was sent.
         self.assertEqual(1, self.conductor.calls.count('report_data'))
+
+    def test_the_last_one_is_bound_meanwhile(self):
+        """REC-5: the first, which is free, keeps its mode, too."""
+        before = self.cloud.handles()
+        self.set_managed(False)
+        self.conductor.before('object_action',
+                              lambda: self.cloud.bind(TWO))
+        self.assertRaises(services.StartRefused, self.cloud.start_agent)
+        self.assertEqual(before[ONE], self.cloud.handles()[ONE])
+        self.assertEqual(1, self.conductor.calls.count('object_action'))
+
+    def test_conductor_that_knows_one_at_a_time(self):
+        """Its lists have an older version; the modes change all the same."""
+        self.set_managed(False)
+        real = object_dispatch.class_action
+
+        def older(context, objname, objmethod, object_versions, *args):
+            return real(context, objname, objmethod, {
+                **object_versions, 'HostInventory': '1.1',
+                'AttachHandleList': '1.0'}, *args)
+        self.useFixture(fixtures.MonkeyPatch(
+            'cyborg.conductor.object_dispatch.class_action', older))
+        self.cloud.start_agent()
+        self.assertIs(False, self.managed(ONE))
+        self.assertIs(False, self.managed(TWO))
+        self.assertEqual(2, self.conductor.calls.count('object_action'))
+
+    def test_mixed_modes_say_how_to_go_on(self):
+        """Issue 9, item 7: rules for what an earlier agent left."""
+        self.cloud.bind(ONE)
+        self.cloud.bind(TWO)
+        handle = self.cloud.handles()[TWO]
+        self.write("UPDATE attach_handles SET attach_info = '%s' WHERE id = "
+                   '%d' % (json.dumps(dict(
+                       json.loads(handle.attach_info), managed=False),
+                       sort_keys=True), handle.id))
+        rules = ['{"address": "%s", "managed": true}' % ONE,
+                 '{"address": "%s", "managed": false}' % TWO]
+        for managed in (True, False):
+            self.set_managed(managed)
+            error = str(self.assertRaises(services.StartRefused,
+                                          self.cloud.start_agent))
+            self.assertIn('the opposite value is refused as well', error)
+            shown = [line.removeprefix('device_spec = ')
+                     for line in error.splitlines()
+                     if line.startswith('device_spec = ')]
+            self.assertEqual(rules, shown)
+            self.cloud.configure('pci', device_spec=[
+                *shown, services.rule(managed=managed)])
+            self.cloud.start_agent()
+            self.cloud.stop_agent()
 
     def test_bound_and_freed_between_read_and_update(self):
         """REC-5: the state is again what was read, so the update holds."""

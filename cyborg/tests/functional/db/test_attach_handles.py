@@ -16,6 +16,14 @@ from cyborg.tests.functional.db import base
 WANTED = rows.address(managed=False)
 
 
+def new_text(handle, wanted=WANTED, only_if_free=True, **seen):
+    return attach_handles.NewText(**{
+        'id': handle.id, 'uuid': handle.uuid,
+        'deployable_id': handle.deployable_id, 'cpid_id': handle.cpid_id,
+        'stored': handle.attach_info, 'wanted': wanted,
+        'only_if_free': only_if_free, **seen})
+
+
 class TestReplaceAttachInfo(base.DatabaseTestCase):
 
     def setUp(self):
@@ -23,12 +31,8 @@ class TestReplaceAttachInfo(base.DatabaseTestCase):
         self.handle = rows.device().handles[0]
 
     def _replace(self, only_if_free=True, wanted=WANTED, **seen):
-        attach_handles.replace_attach_info(self.context, **{
-            'id': self.handle.id, 'uuid': self.handle.uuid,
-            'deployable_id': self.handle.deployable_id,
-            'cpid_id': self.handle.cpid_id,
-            'stored': self.handle.attach_info, 'wanted': wanted,
-            'only_if_free': only_if_free, **seen})
+        attach_handles.replace_attach_infos(self.context, [
+            new_text(self.handle, wanted, only_if_free, **seen)])
 
     def _refused(self, reason, **seen):
         error = self.assertRaises(exception.AttachHandleChanged,
@@ -109,12 +113,8 @@ class TestReplaceAttachInfo(base.DatabaseTestCase):
         def update(number):
             mine = context.get_admin_context()
             try:
-                attach_handles.replace_attach_info(
-                    mine, id=self.handle.id, uuid=self.handle.uuid,
-                    deployable_id=self.handle.deployable_id,
-                    cpid_id=self.handle.cpid_id, only_if_free=True,
-                    stored=self.handle.attach_info,
-                    wanted=rows.address(numa_node=number))
+                attach_handles.replace_attach_infos(mine, [new_text(
+                    self.handle, rows.address(numa_node=number))])
                 outcomes.append('done')
             except exception.AttachHandleChanged:
                 outcomes.append('changed')
@@ -140,6 +140,51 @@ class TestReplaceAttachInfo(base.DatabaseTestCase):
         self._replace()
         self.assertEqual([True], failures)
         self.assertEqual(WANTED, rows.read(self.handle).attach_info)
+
+
+class TestAllOrNone(base.DatabaseTestCase):
+    """Issue 9, item 7: all changes of a host in one transaction."""
+
+    def setUp(self):
+        super().setUp()
+        self.handles = rows.device(handles=250).handles
+
+    def _texts(self, managed=False):
+        return [new_text(handle, rows.address(number, managed=managed))
+                for number, handle in enumerate(self.handles)]
+
+    def _stored(self):
+        return [rows.read(handle).attach_info for handle in self.handles]
+
+    def test_all(self):
+        with self.db.count_statements() as sql:
+            attach_handles.replace_attach_infos(self.context, self._texts())
+        self.assertEqual(3, len(sql))
+        self.assertEqual([each.wanted for each in self._texts()],
+                         self._stored())
+
+    def test_none(self):
+        """The last one is what decides, after two statements that matched."""
+        before = self._stored()
+        arq = rows.arq(rows.profile(), self.handles[-1])
+        error = self.assertRaises(
+            exception.AttachHandleChanged,
+            attach_handles.replace_attach_infos, self.context, self._texts())
+        self.assertIn(self.handles[-1].uuid, error.message)
+        self.assertIn('accelerator request %s has it' % arq.uuid,
+                      error.message)
+        self.assertEqual(before, self._stored())
+
+    def test_another_wrote_the_same(self):
+        """What was read is what counts, also where the outcome is alike."""
+        texts = self._texts()[:2]
+        rows.change(self.handles[1], attach_info=texts[1].wanted)
+        error = self.assertRaises(
+            exception.AttachHandleChanged,
+            attach_handles.replace_attach_infos, self.context, texts)
+        self.assertEqual(self.handles[1].uuid, error.kwargs['uuid'])
+        self.assertEqual(texts[0].stored,
+                         rows.read(self.handles[0]).attach_info)
 
 
 class TestFree(base.DatabaseTestCase):

@@ -101,7 +101,7 @@ class SecurityTest(base.MessageCase):
             'attach_handle_info']['stateful'])
 
     def test_what_agents_may_call(self):
-        """IND-1: three methods of all objects, as the page says."""
+        """IND-1: four methods of all objects, as the page says."""
         remotable = sorted(
             '%s.%s' % (name, method)
             for name, classes in
@@ -110,6 +110,7 @@ class SecurityTest(base.MessageCase):
             if getattr(getattr(classes[0], method, None), 'remotable',
                        False))
         self.assertEqual(['AttachHandle.update_attach_info',
+                          'AttachHandleList.update_attach_info',
                           'HostInventory.get_by_host',
                           'HostInventory.get_names'], remotable)
         self.assertRaises(

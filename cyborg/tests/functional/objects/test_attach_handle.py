@@ -183,6 +183,88 @@ class TestUpdateAttachInfo(base.ObjectTestCase):
                          self._stored())
 
 
+class TestUpdateAll(base.ObjectTestCase):
+    """``AttachHandleList.update_attach_info``: all or none."""
+
+    def setUp(self):
+        super().setUp()
+        self.rows = rows.device(handles=3).handles
+
+    def _list(self):
+        return objects.HostInventory.get_by_host(
+            self.context, 'compute-1').attach_handles
+
+    def _texts(self, **settings):
+        return {row.uuid: rows.address(number, **settings)
+                for number, row in enumerate(self.rows)}
+
+    def _stored(self):
+        return {row.uuid: rows.read(row).attach_info for row in self.rows}
+
+    def test_all(self):
+        handles = self._list()
+        handles.update_attach_info(self._texts(managed=False))
+        self.assertEqual(self._texts(managed=False), self._stored())
+        self.assertEqual(self._stored(), {
+            handle.uuid: handle.attach_info for handle in handles})
+        handles.update_attach_info(self._texts(managed=True))
+        self.assertEqual(self._texts(managed=True), self._stored())
+
+    def test_none_where_one_is_allocated_since(self):
+        before = self._stored()
+        handles = self._list()
+        arq = rows.arq(rows.profile(), self.rows[2])
+        error = self.assertRaises(
+            exception.AttachHandleChanged, handles.update_attach_info,
+            self._texts(managed=False))
+        self.assertIn(self.rows[2].uuid, error.message)
+        self.assertIn(arq.uuid, error.message)
+        self.assertEqual(before, self._stored())
+        self.assertEqual(before, {
+            handle.uuid: handle.attach_info for handle in handles})
+
+    def test_none_where_one_was_allocated_as_read(self):
+        rows.change(self.rows[1], in_use=True)
+        before = self._stored()
+        self.assertRaises(
+            exception.ManagedModeConflict, self._list().update_attach_info,
+            self._texts(managed=False))
+        self.assertEqual(before, self._stored())
+
+    def test_texts_of_other_handles(self):
+        texts = self._texts(managed=False)
+        texts.pop(self.rows[0].uuid)
+        error = self.assertRaises(exception.ObjectActionError,
+                                  self._list().update_attach_info, texts)
+        self.assertIn('one new attach info for each of the handles %s'
+                      % self.rows[0].uuid, error.message)
+
+
+class TestUpdateAllRemotely(base.RemoteMixin, TestUpdateAll):
+
+    def test_one_call(self):
+        handles = self._list()
+        del self.conductor.calls[:]
+        handles.update_attach_info(self._texts(managed=False))
+        self.assertEqual([('AttachHandleList', 'update_attach_info')],
+                         self.conductor.calls)
+
+    def test_what_fits_nothing(self):
+        """IND-1: rows that are none, and texts that are none."""
+        handles = self._list()
+        texts = self._texts(managed=False)
+        for wrong in ('text', ['a'], {'a': 5}, {5: 'a'}, {'a': 'b\0'}):
+            error = self.assertRaises(
+                exception.RemoteArgumentsRefused, self.api.object_action,
+                self.context, handles, 'update_attach_info', (wrong,), {})
+            self.assertIn('not texts by name', error.message)
+        del handles.objects[1]._obj_uuid
+        error = self.assertRaises(
+            exception.RemoteArgumentsRefused, self.api.object_action,
+            self.context, handles, 'update_attach_info', (texts,), {})
+        self.assertIn('number 1: it has no uuid', error.message)
+
+
 class TestUpdateAttachInfoRemotely(base.RemoteMixin, TestUpdateAttachInfo):
 
     def test_one_call(self):

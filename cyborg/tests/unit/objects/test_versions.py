@@ -40,7 +40,7 @@ FINGERPRINTS = {
     **UNCHANGED,
     'ARQ': '1.2-96cc5bec27fefb74db88261034dc46e3',
     'AttachHandle': '1.1-b84fbdb791313fdbf3b4f829aac5c666',
-    'AttachHandleList': '1.0-15ecf022a68ddbb8c2a6739cfc9f8f5e',
+    'AttachHandleList': '1.1-777c716f9b5df12624ed9a48a4910086',
     'AttributeList': '1.0-15ecf022a68ddbb8c2a6739cfc9f8f5e',
     'ControlpathIDList': '1.0-15ecf022a68ddbb8c2a6739cfc9f8f5e',
     'Deployable': '1.2-e8f77b6ca851c51f4f58ec412acbb7d4',
@@ -48,7 +48,7 @@ FINGERPRINTS = {
     'DeviceList': '1.0-15ecf022a68ddbb8c2a6739cfc9f8f5e',
     'ExtARQ': '1.3-0064386747c9f7b4d690ca8f63d8dadd',
     'FPGAExtARQ': '1.3-0064386747c9f7b4d690ca8f63d8dadd',
-    'HostInventory': '1.1-7158ad57e455442b1018794ce4760cf5',
+    'HostInventory': '1.2-7158ad57e455442b1018794ce4760cf5',
 }
 
 #: Versions that 2026.2 knows of the objects it exchanges.
@@ -94,13 +94,14 @@ class TestVersions(base.TestCase):
         for manifest in (True, False):
             self.checker.test_compatibility_routines(use_manifest=manifest)
 
-    def test_only_three_methods_are_remotable(self):
+    def test_only_four_methods_are_remotable(self):
         """IND-1: a peer on the bus can run these and no more."""
         found = {(name, method) for name, classes in our_classes().items()
                  for method in dir(classes[0])
                  if getattr(getattr(classes[0], method, None), 'remotable',
                             False)}
         self.assertEqual({('AttachHandle', 'update_attach_info'),
+                          ('AttachHandleList', 'update_attach_info'),
                           ('HostInventory', 'get_by_host'),
                           ('HostInventory', 'get_names')}, found)
 
