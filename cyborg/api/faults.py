@@ -20,6 +20,10 @@ from cyborg.common.i18n import _
 LOG = logging.getLogger(__name__)
 
 
+#: Their text says all: what is unavailable, or which row has to be repaired.
+_EXPLAINED = (exception.ServiceUnavailable, exception.AttachInfoInvalid)
+
+
 @dataclasses.dataclass(frozen=True)
 class Fault:
     """An error as it goes to the client.
@@ -50,10 +54,9 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
         return Fault(error.code, error.faultstring)
     if isinstance(error, exception.CyborgException):
         status = int(error.code)
-        # What is unavailable is said so, and no fault of this service.
         return Fault(status, exception.plain_text(error),
                      unexpected=status >= 500 and not isinstance(
-                         error, exception.ServiceUnavailable))
+                         error, _EXPLAINED))
     if _is_a(error, oslo_messaging.MessagingTimeout):
         return Fault(503, _('No conductor or agent answered in time. Try '
                             'again later.'))
@@ -97,7 +100,8 @@ def report(error: BaseException, found: Fault) -> None:
                   exc_info=error)
     elif found.status >= 500:
         LOG.warning('Request failed: status %(status)s, %(text)s (%(cls)s)',
-                    {'status': found.status, 'text': found.text,
+                    {'status': found.status,
+                     'text': ' '.join(found.text.split('\n')),
                      'cls': type(error).__name__})
     else:
         LOG.debug('Request refused with status %(status)s: %(text)s',

@@ -59,7 +59,8 @@ _BATCH = 16
 # other end here, the later next one decides.
 _ROUNDS = 5
 
-_REFUSED_ROWS = (db_exc.DBError, sa.exc.StatementError)
+_REFUSED_ROWS = (db_exc.DBError, sa.exc.StatementError,
+                 exception.TextNotStorable)
 _HAS_PROVIDER = (providers.UNCHANGED, providers.CREATED, providers.UPDATED,
                  providers.DEFERRED)
 

@@ -17,7 +17,9 @@ from cyborg.inventory import attribute_bag
 from cyborg.inventory import changes
 from cyborg.inventory import identity
 from cyborg.inventory import relatives
+from cyborg.inventory import texts
 from cyborg.inventory import values
+from cyborg.pci import printable
 
 #: Columns of ``devices`` that a report refreshes.
 _COLUMNS = ('type', 'vendor', 'model', 'std_board_info', 'vendor_board_info')
@@ -46,6 +48,10 @@ def plan(discovered: Sequence[values.DiscoveredDevice],
     for device in _with_twins_last(persisted.devices):
         key = device.key
         match = found.pop(key, None) if key is not None else None
+        if match is None and key in collector.unclear and device.allocated:
+            # It is there, and what is wrong with it was said: nothing of it
+            # is changed, least of all is it taken for missing.
+            continue
         if match is None:
             collector.gone(device)
         elif match.stub:
@@ -104,6 +110,8 @@ class _Collector:
         self.hostname = hostname
         self.held = held
         self.discovered = 0
+        #: keys of devices that were found and can't be taken over
+        self.unclear: set[identity.Key] = set()
         names = [field.name for field in dataclasses.fields(changes.Plan)]
         self._lists: dict[str, list] = {name: [] for name in names
                        if name not in ('hostname', 'discovered')}
@@ -120,12 +128,17 @@ class _Collector:
         """Usable devices by control path; faults for the others (B39)."""
         found = {}
         for device in discovered:
+            key = None
             try:
                 key = device.key
+                reason = texts.unstorable(device)
                 _check_handles(device)
             except identity.InvalidInfo as error:
-                self.add('faults', changes.Fault(
-                    _label(device), '%s in %s' % (error.reason, error.text)))
+                reason = '%s in %s' % (error.reason,
+                                       printable.one_line(error.text))
+            if reason is not None:
+                self.add('faults', changes.Fault(_label(device), reason))
+                self.unclear.add(key)
                 continue
             if key in found:
                 self.add('faults', changes.Fault(
@@ -296,7 +309,7 @@ def _label(device) -> str:
     try:
         return str(device.key[1])
     except (identity.InvalidInfo, TypeError):
-        return device.cpid_info
+        return printable.one_line(device.cpid_info)
 
 
 def _key_of_damaged(handle):

@@ -96,6 +96,19 @@ class DamagedHandles(test_handle_settings.SettingsTestCase):
                 self.assertNamed(self.ask('2.4', path), self.handle,
                                  wrong_type)
 
+    def test_a_refusal_is_one_line(self):
+        """Issue 9, item 7: a client that asks again fills no log."""
+        rows.change(self.handle, attach_info='[]')
+        wrong = self.bound(3, 'PCI', {'managed': 'no'})[1]
+        self.ask('2.4', '')
+        self.assertEqual([], self.logs.messages('ERROR'))
+        line, = [message for message in self.logs.messages('WARNING')
+                 if 'Request failed' in message]
+        self.assertNotIn('\n', line)
+        self.assertNotIn('Traceback', self.logs.output)
+        for handle in (self.handle, wrong):
+            self.assertIn(handle.uuid, line)
+
     def test_very_many_are_not_all_named(self):
         for bus in range(3, 33):
             self.bound(bus, 'PCI', {'managed': 'no'})

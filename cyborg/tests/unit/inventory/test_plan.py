@@ -287,6 +287,18 @@ class Damage(testtools.TestCase):
         self.assertEqual((), result.new_devices)
         self.assertIn('longer than the 255', result.faults[0].reason)
 
+    def test_a_fault_of_an_allocated_device_is_no_absence(self):
+        """Issue 9, item 7: it is there, so nothing of it changes."""
+        for odd in (dataclasses.replace(found(), model='\udce9'),
+                    dataclasses.replace(found(), vendor_board_info='\0'),
+                    found(note='x' * 250)):
+            result = plan.plan([odd], host(stored(found(), in_use=True)))
+            self.assertEqual({'faults'}, set(nothing_but(result)))
+            result.faults[0].reason.encode()
+            result = plan.plan([odd], host(stored(found())))
+            self.assertEqual({'faults', 'removed_devices'},
+                             set(nothing_but(result)))
+
     def test_stored_settings(self):
         """REC-7: named, and neither deleted nor joined by a twin."""
         for text in (info(managed='false'), info(stateful=1), 'junk',
