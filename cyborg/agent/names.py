@@ -6,7 +6,6 @@ case, and then every device of the machine would be found anew and be offered
 beside itself. So the agent asks before its first report.
 """
 
-from collections.abc import Iterable
 from collections.abc import Sequence
 import os
 import socket
@@ -15,8 +14,7 @@ from oslo_log import log as logging
 
 from cyborg.agent import root_provider
 from cyborg.common import exception
-from cyborg.inventory import identity
-from cyborg.inventory import plan as planner
+from cyborg.inventory import places
 from cyborg.inventory import values
 from cyborg.objects import host_inventory
 from cyborg.objects import inventory_values
@@ -57,9 +55,10 @@ def check(context, hostname: str,
     for other, (devices, allocated) in sorted(stored.items()):
         if other == hostname:
             continue
-        if not is_configured(other) and not _same_devices(
-                found, host_inventory.HostInventory.get_by_host(
-                    context, other)):
+        if not is_configured(other) and not places.shared(
+                found, inventory_values.persisted_host(
+                    host_inventory.HostInventory.get_by_host(
+                        context, other))):
             # A machine of another domain may have the same short name.
             LOG.info('Host %s and host %s are different machines: none of '
                      'the devices stored of that one is here.', hostname,
@@ -78,27 +77,3 @@ def changed(hostname: str, other: str, devices: int, allocated: int
             ) -> exception.HostNameChanged:
     return exception.HostNameChanged(
         host=hostname, other=other, devices=devices, allocated=allocated)
-
-
-def _same_devices(found: Iterable[values.DiscoveredDevice],
-                  inventory: host_inventory.HostInventory) -> bool:
-    persisted = inventory_values.persisted_host(inventory)
-    stored = {(device.key, *planner.hardware(
-        device.vendor, device.model, device.std_board_info))
-        for device in persisted.devices if device.key is not None}
-    return not stored.isdisjoint(_places(found))
-
-
-def _places(found: Iterable[values.DiscoveredDevice]) -> set:
-    places = set()
-    for device in found:
-        if any(handle.attach_type == 'TEST_PCI' for deployable in
-               device.deployables for handle in deployable.handles):
-            # The fake driver has the same on every machine.
-            continue
-        try:
-            places.add((device.key, *planner.hardware(
-                device.vendor, device.model, device.std_board_info)))
-        except identity.InvalidInfo:
-            continue
-    return places

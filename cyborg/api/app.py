@@ -15,9 +15,11 @@ from cyborg.api import services
 from cyborg.api.middleware import errors
 from cyborg.api.middleware import mount
 from cyborg.common import config
+from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.common import rpc
+from cyborg.common import service
 from cyborg.common.i18n import _
 from cyborg.conf import CONF
 
@@ -85,4 +87,7 @@ def load_app():
     config.set_api_defaults()
     path = paste_file()
     LOG.info('The API\'s pipeline is that of %s.', path)
-    return deploy.loadapp('config:' + path, name='main')
+    loaded = deploy.loadapp('config:' + path, name='main')
+    if rpc.initialized():
+        service.look_at_broker(constants.CONDUCTOR_TOPIC)
+    return loaded

@@ -16,6 +16,7 @@ import wsme.exc
 
 from cyborg.common import exception
 from cyborg.common.i18n import _
+from cyborg.db import server
 
 LOG = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ class Fault:
 
     :ivar status: HTTP status.
     :ivar text: one or more lines for a person.
+    :ivar cause: more for the log alone, with addresses within the cloud.
     :ivar unexpected: True when the error is a fault of this service, which
         the log has to tell with a traceback.
     """
@@ -37,6 +39,7 @@ class Fault:
     status: int
     text: str
     unexpected: bool = False
+    cause: str | None = None
 
     @property
     def code(self) -> str:
@@ -71,7 +74,7 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
                             'later.'))
     if _is_a(error, db_exc.DBConnectionError):
         return Fault(503, _('The database cannot be reached. Try again '
-                            'later.'))
+                            'later.'), cause=_where(error))
     if _is_a(error, db_exc.DBDeadlock):
         return Fault(503, _('Too many requests change the same rows of the '
                             'database. Try again later.'))
@@ -83,6 +86,13 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
                         'answering. The log has the details under the id of '
                         'the request, %s.') % (request_id or _('(none)')),
                  unexpected=True)
+
+
+def _where(error: BaseException) -> str | None:
+    """Which database cannot be reached, for an operator."""
+    if isinstance(error, db_exc.DBConnectionError):
+        return server.away(error).message
+    return None
 
 
 def _is_a(error: BaseException, kind: type[Exception]) -> bool:
@@ -101,7 +111,8 @@ def report(error: BaseException, found: Fault) -> None:
     elif found.status >= 500:
         LOG.warning('Request failed: status %(status)s, %(text)s (%(cls)s)',
                     {'status': found.status,
-                     'text': ' '.join(found.text.split('\n')),
+                     'text': ' '.join((found.cause or found.text)
+                                      .split('\n')),
                      'cls': type(error).__name__})
     else:
         LOG.debug('Request refused with status %(status)s: %(text)s',

@@ -110,7 +110,7 @@ class CleanerService:
     def _serve(self) -> None:
         """Hear hints as soon as there is a broker; nothing waits for it."""
         try:
-            service.wait_for_broker(self.stopping)
+            service.wait_for_broker(rpcapi.TOPIC, self.stopping)
             server = rpc.get_server(
                 messaging.Target(topic=rpcapi.TOPIC, server=self.host,
                                  version=rpcapi.VERSION),
@@ -188,11 +188,18 @@ class ListenerService:
 
     def start(self) -> None:
         option_values.check(self._conf, 'cleaner')
-        service.wait_for_broker(self.stopping)
+        service.wait_for_broker(rpcapi.TOPIC, self.stopping)
         own = self._conf.cleaner
         self._api = rpcapi.CleanerAPI()
+        transport = messaging.get_notification_transport(self._conf)
+        url = self._conf.oslo_messaging_notifications.transport_url
+        if url:
+            service.wait_for_broker(
+                own.notification_topics[0], self.stopping, transport.conf,
+                messaging.TransportURL.parse(transport.conf, url),
+                '[oslo_messaging_notifications] transport_url')
         self._listener = listener.Listener(
-            messaging.get_notification_transport(self._conf), self.endpoint,
+            transport, self.endpoint,
             own.notification_exchange, own.notification_topics,
             own.notification_pool)
         self._listener.start()

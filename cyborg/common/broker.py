@@ -22,21 +22,24 @@ from cyborg.conf import CONF
 _RABBIT = ('rabbit', 'kombu')
 _PORT = 5672
 _GROUP = 'oslo_messaging_rabbit'
+#: What names the broker, unless it is one for notifications alone.
+OPTION = '[DEFAULT] transport_url'
 #: Seconds that each host of the broker has to answer.
 PATIENCE = 5
 
 
 class BrokerUnusable(exception.CyborgException):
-    _msg_fmt = _('[DEFAULT] transport_url = %(url)s of host %(host)s: '
-                 '%(reason)s')
+    _msg_fmt = _('%(option)s = %(url)s of host %(host)s: %(reason)s')
 
 
-def check(url: messaging.TransportURL, topic: str, conf=CONF) -> None:
+def check(url: messaging.TransportURL, topic: str, conf=CONF,
+          option: str = OPTION) -> None:
     """Return when one host of the URL can be worked with.
 
     Transports without a network (``fake:``) always can.
 
     :param topic: of the service; may it make queues called so?
+    :param option: whose value the URL is.
     :raises BrokerUnusable: none can; says of each why, and what to do.
     """
     if url.transport.split('+')[0] not in _RABBIT or not url.hosts:
@@ -47,7 +50,7 @@ def check(url: messaging.TransportURL, topic: str, conf=CONF) -> None:
         if reason is None:
             return
         reasons.append(reason)
-    raise BrokerUnusable(url=shown(url), host=conf.host,
+    raise BrokerUnusable(option=option, url=shown(url), host=conf.host,
                          reason=' '.join(dict.fromkeys(reasons)))
 
 
@@ -61,9 +64,8 @@ def shown(url: messaging.TransportURL) -> str:
 
 def _trouble(url, host, topic: str, conf) -> str | None:
     """Why this host is of no use, with the remedy; None if it is of use."""
-    where = '%s:%d' % (host.hostname, host.port or _PORT)
-    names = {'where': where, 'user': host.username,
-             'vhost': url.virtual_host or '/', 'all': "'.*' '.*' '.*'"}
+    names = _names(url, host)
+    where = names['where']
     try:
         tls = _tls(url, conf)
         connection = amqp.Connection(
@@ -76,23 +78,41 @@ def _trouble(url, host, topic: str, conf) -> str | None:
             'group': _GROUP, 'error': error}
     try:
         connection.connect()
-    except amqp_exc.AccessRefused:
+    except (amqp_exc.AMQPError, OSError) as error:
+        return reason(error, url, host, conf)
+    with contextlib.closing(connection):
+        return _no_queue(connection, topic, names)
+
+
+def _names(url, host) -> dict[str, str]:
+    return {'where': '%s:%d' % (host.hostname, host.port or _PORT),
+            'user': host.username, 'vhost': url.virtual_host or '/',
+            'all': "'.*' '.*' '.*'"}
+
+
+def reason(error: BaseException, url: messaging.TransportURL, host,
+           conf=CONF) -> str:
+    """Why there is no connection to a host, and what to do.
+
+    :param error: of the library that was to connect.
+    :param host: of the URL's hosts.
+    """
+    names = _names(url, host)
+    if isinstance(error, amqp_exc.AccessRefused):
         return _('%(where)s refuses the user %(user)s or its password. '
                  'Correct them in the URL, or set the password with '
                  '"rabbitmqctl change_password %(user)s".') % names
-    except amqp_exc.NotAllowed:
+    if isinstance(error, (amqp_exc.NotAllowed, amqp_exc.NotFound)):
         return _('%(where)s has no virtual host %(vhost)s, or the user '
                  '%(user)s may not use it. Correct the end of the URL, or run '
                  '"rabbitmqctl add_vhost %(vhost)s" and "rabbitmqctl '
                  'set_permissions -p %(vhost)s %(user)s %(all)s".') % names
-    except amqp_exc.AMQPError as error:
-        return '%s: %s' % (where, exception.plain_text(error))
-    except ssl.SSLError as error:
-        return _no_tls(where, error, conf)
-    except OSError as error:
-        return _no_connection(where, error, bool(tls))
-    with contextlib.closing(connection):
-        return _no_queue(connection, topic, names)
+    if isinstance(error, ssl.SSLError):
+        return _no_tls(names['where'], error, conf)
+    if isinstance(error, OSError):
+        return _no_connection(names['where'], error)
+    return _('%(where)s: %(error)s. Look into the log of the broker.') % {
+        'where': names['where'], 'error': exception.plain_text(error)}
 
 
 def _no_queue(connection, topic: str, names: dict) -> str | None:
@@ -121,7 +141,7 @@ def _no_tls(where: str, error: ssl.SSLError, conf) -> str:
                           'error': error.reason or error}
 
 
-def _no_connection(where: str, error: OSError, tls: bool) -> str:
+def _no_connection(where: str, error: OSError) -> str:
     reason = error.strerror or str(error) or type(error).__name__
     if isinstance(error, TimeoutError):
         reason = _('no answer within %d s') % PATIENCE

@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Iterator
 import contextlib
 import glob
+import logging
 import os
 
 from oslo_config import cfg
@@ -13,6 +14,7 @@ from oslo_utils import importutils
 
 from cyborg import version
 from cyborg.common import exception
+from cyborg.common import outages
 from cyborg.common import rpc  # noqa: F401 (sets the control exchange)
 from cyborg.common.i18n import _
 from cyborg.conf import CONF
@@ -130,6 +132,9 @@ def setup_logging(conf=CONF) -> None:
                 'options': ', '.join(named) or 'use_syslog',
                 'host': conf.host, 'path': error.filename,
                 'reason': error.strerror}) from error
+    shown = outages.Outages(conf)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(shown)
 
 
 def prepare(argv: list[str], default_config_files: list | None = None,

@@ -85,19 +85,40 @@ def wait_for(what: str, check: Callable,
     return result
 
 
-def wait_for_broker(topic: str,
-                    stopping: threading.Event | None = None) -> None:
+def wait_for_broker(topic: str, stopping: threading.Event | None = None,
+                    conf=None, url: messaging.TransportURL | None = None,
+                    option: str = broker.OPTION) -> None:
     """Wait until one host of the transport URL can be worked with.
 
     oslo.messaging would wait too, but nothing could interrupt it.
 
     :param topic: of the service
+    :param conf: options of the messaging library; the transport's if left
+        out
+    :param url: of a broker for notifications alone, which ``option`` names
     :raises StopRequested: ``stopping`` was set
     """
-    conf = rpc.get_transport().conf
-    url = messaging.TransportURL.parse(conf)
-    wait_for('the message broker', lambda: broker.check(url, topic, conf),
+    conf = conf or rpc.get_transport().conf
+    url = url or messaging.TransportURL.parse(conf)
+    wait_for('the message broker',
+             lambda: broker.check(url, topic, conf, option),
              broker.BrokerUnusable, stopping)
+
+
+def look_at_broker(topic: str) -> None:
+    """Warn once where the broker is of no use, and do not wait for it.
+
+    For a service that can do something without it.
+    """
+    conf = rpc.get_transport().conf
+    try:
+        broker.check(messaging.TransportURL.parse(conf), topic, conf)
+    except broker.BrokerUnusable as error:
+        text = error.message
+    else:
+        return
+    # Outside of the handler, where the log formatter would repeat it.
+    LOG.warning('What needs the other services is refused for now: %s', text)
 
 
 def broker_answers() -> bool:

@@ -38,6 +38,14 @@ class Notebook:
 
     def __init__(self):
         self._said: dict[str, Notes] = {}
+        #: host -> why its last report was refused
+        self._refused: dict[str, str] = {}
+
+    def refuse(self, hostname: str, text: str) -> None:
+        """Say why a whole report is refused, unless that was said."""
+        if self._refused.get(hostname) != text:
+            LOG.error('The report of host %s is refused: %s', hostname, text)
+        self._refused[hostname] = text
 
     def say(self, hostname: str, notes: Notes, endings: dict[tuple, str],
             begun: Collection[tuple] = (),
@@ -49,6 +57,7 @@ class Notebook:
             may have told of one before, the end of which another one saw.
         :param told: keys of states of which another conductor has told.
         """
+        self._refused.pop(hostname, None)
         before = {key: note for key, note in self._said.get(
             hostname, {}).items() if key not in begun}
         for key, note in notes.items():

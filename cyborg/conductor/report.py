@@ -35,6 +35,7 @@ import sqlalchemy as sa
 
 from cyborg.common import exception
 from cyborg.conductor import absences
+from cyborg.conductor import namesakes
 from cyborg.conductor import notes
 from cyborg.conductor import providers
 from cyborg.conductor import strays
@@ -84,6 +85,8 @@ class Reporter:
 
         :raises exception.ReportOutdated: a newer report of the host has
             begun, here or at another conductor; nothing more was done.
+        :raises exception.HostNameChanged: new devices are known under
+            another name of the host; nothing was changed.
         :raises exception.PlacementResourceProviderNotFound: Placement does
             not know the host; nothing was changed.
         :raises exception.PlacementServerError,
@@ -102,6 +105,9 @@ class Reporter:
             except exception.ReportOutdated as error:
                 LOG.info('%s', error.message)
                 one.take_back(context)
+                raise
+            except exception.HostNameChanged as error:
+                self._notebook.refuse(hostname, error.message)
                 raise
 
 
@@ -155,6 +161,7 @@ class _Report:
         """
         self.notes, self.retained, self.rows_went = {}, set(), False
         plan = self._plan()
+        namesakes.check(self.context, self.hostname, plan.new_devices)
         host = self.sync.find_host(self.context, self.hostname,
                                    _provider_uuids(plan))
         plan = self._insert(plan)

@@ -90,6 +90,14 @@ class RenamedTest(base.TestCase):
         self.start_as('node-7')
         self.assert_refused('anything', 'node-7', allocated=0)
 
+    def test_an_agent_that_cannot_ask(self):
+        """Issue 9: nor can one of 2026.2; the conductor looks at the rows."""
+        self.conf.set(group='upgrade_levels', conductor='2026.2')
+        self.start_as('c1')
+        self.cloud.bind(ONE)
+        self.assert_refused('c1.example.org', 'c1')
+        self.assert_refused('C1.example.org', 'c1')
+
     def test_the_way_back(self):
         self.start_as('c1')
         arq = self.cloud.bind(ONE)

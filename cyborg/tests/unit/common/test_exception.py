@@ -75,7 +75,7 @@ TEXTS = {
         'Host c1.example.org has devices stored under c1, another name of '
         'this machine: 3 devices, 1 of their attach handles allocated. To '
         'offer them once more as c1.example.org could give one device to two '
-        'guests, so the agent refuses. Either go back to the former name: '
+        'guests, so this is refused. Either go back to the former name: '
         '[agent] resource_provider_name = c1. Or delete the instances that '
         'have these devices, start the agent once under the former name with '
         '[agent] enabled_drivers empty, which removes what is stored, and '

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One line for a database or a message broker that is lost at run time.
+
+The libraries tell it with tracebacks, or with an address that stands in no
+configuration, and again at each of their attempts. What an operator needs is
+the option, its value and what to do.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
+import logging
+import re
+import sys
+import time
+
+from amqp import exceptions as amqp_exc
+import oslo_messaging as messaging
+
+from cyborg.common import broker
+from cyborg.common.i18n import _
+
+#: Seconds in which the same is not said again.
+PAUSE = 60
+_MESSAGING = ('oslo_messaging.', 'oslo.messaging.')
+#: Its threads end in a function of oslo.utils that starts them anew.
+_OTHERS = ('oslo_utils.', 'oslo_db.', 'cyborg.')
+_NUMBER = re.compile('[0-9]+')
+_PASSWORD = re.compile('(://[^:@/]*):[^@/]*@')
+
+
+class Outages(logging.Filter):
+    """For the handlers of a process's log.
+
+    A record of a library about a lost connection becomes one line without
+    traceback; the same line is let through once in :data:`PAUSE` seconds.
+
+    :param conf: options of this process.
+    :param clock: seconds, for the pause.
+    """
+
+    def __init__(self, conf, clock: Callable[[], float] = time.monotonic):
+        super().__init__()
+        self._conf = conf
+        self._clock = clock
+        self._said: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        # Each handler asks; the first decides.
+        if not hasattr(record, 'outage_shown'):
+            text = self._text(record)
+            record.outage_shown = text is None or self._is_due(text)
+            if text is not None:
+                record.msg, record.args = text, ()
+                record.exc_info = record.exc_text = None
+        return record.outage_shown
+
+    def _is_due(self, text: str) -> bool:
+        now, text = self._clock(), _NUMBER.sub('', text)
+        self._said = {each: when for each, when in self._said.items()
+                      if now - when < PAUSE}
+        if text in self._said:
+            return False
+        self._said[text] = now
+        return True
+
+    def _text(self, record: logging.LogRecord) -> str | None:
+        """What to say instead; None for records about something else."""
+        from_messaging = record.name.startswith(_MESSAGING)
+        if record.levelno < logging.WARNING or not (
+                from_messaging or record.name.startswith(_OTHERS)):
+            return None
+        for error in _errors(record, from_messaging):
+            if type(error).__name__ == 'DBConnectionError':
+                return self._database(error)
+            if isinstance(error, amqp_exc.AMQPError) or (
+                    from_messaging and isinstance(error, OSError)):
+                return self._broker(error, record)
+        return None
+
+    def _database(self, error: BaseException) -> str | None:
+        if 'database' not in self._conf:
+            return None
+        cause = getattr(getattr(error, 'inner_exception', None), 'orig',
+                        None) or error
+        reason = (cause.args or (cause,))[-1]
+        return _('[database] connection = %(url)s of host %(host)s: the '
+                 'connection is lost (%(reason)s). Start the server, or '
+                 'correct user, password, host and name of the database in '
+                 'the URL; until then requests that need it fail.') % {
+                     'url': _PASSWORD.sub(
+                         r'\1:***@', self._conf.database.connection or ''),
+                     'host': self._conf.host,
+                     'reason': ' '.join(str(reason).split())}
+
+    def _broker(self, error: BaseException, record: logging.LogRecord) -> str:
+        url = messaging.TransportURL.parse(self._conf)
+        found = record.args if isinstance(record.args, dict) else {}
+        host = next((each for each in url.hosts if (
+            each.hostname == found.get('hostname')
+            and each.port == found.get('port'))),
+            url.hosts[0] if url.hosts else None)
+        return _('[DEFAULT] transport_url = %(url)s of host %(host)s: the '
+                 'connection is lost. %(reason)s It is tried again by '
+                 'itself.') % {
+                     'url': broker.shown(url), 'host': self._conf.host,
+                     'reason': broker.reason(error, url, host, self._conf)
+                     if host else str(error)}
+
+
+def _errors(record: logging.LogRecord, handled: bool
+            ) -> Iterator[BaseException]:
+    """The errors that a record is about, each with its causes.
+
+    :param handled: look also at the one that is handled where it is logged.
+    """
+    given = [record.exc_info[1]] if record.exc_info else []
+    if isinstance(record.args, dict):
+        given += record.args.values()
+    elif record.args:
+        given += record.args
+    if handled:
+        given.append(sys.exc_info()[1])
+    for error in given:
+        seen: set[int] = set()
+        while isinstance(error, BaseException) and id(error) not in seen:
+            seen.add(id(error))
+            yield error
+            error = error.__cause__ or error.__context__
