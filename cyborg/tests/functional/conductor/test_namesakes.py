@@ -58,9 +58,11 @@ class NamesakesTest(base.ConductorTestCase):
 
     def test_what_was_doubled_before(self):
         """Rows of 2026.2 under both names: its reports go on."""
-        self.report_as('c1.example.org', 3)
-        self.report_as('c1', 1, 2, 3)
-        self.report_as('c1.example.org', 3, 4)
+        self.placement.add_provider('x9')
+        self.report_as('x9', 1, 2)
+        for device in self.host('x9').devices:
+            self.change(models.Device, device.id, hostname='c1.example.org')
+        self.report_as('c1.example.org', 1, 2, 4)
         self.report_as('c1', 1, 2, 3)
 
     def test_unchanged_reports_do_not_ask(self):

@@ -5,9 +5,9 @@ import logging
 import sys
 
 from amqp import exceptions as amqp_exc
-import oslo_messaging as messaging
 from oslo_db import exception as db_exc
 from oslo_db import options as db_options
+import oslo_messaging as messaging
 
 from cyborg.common import outages
 from cyborg.conf import CONF
