@@ -298,10 +298,16 @@ class AgentUnreachable(ServiceUnavailable):
 
 
 class ReportOutdated(Conflict):
-    _msg_fmt = _('A newer report of host %(host)s has begun (number '
-                 '%(newest)s), so nothing more is done for this one. Two '
-                 'agents that report under one host name do this to each '
-                 'other; else the next report repairs what is left.')
+    _msg_fmt = _('A newer report of host %(host)s has begun%(number)s, so '
+                 'nothing more is done for this one. Two agents that report '
+                 'under one host name do this to each other; else the next '
+                 'report repairs what is left.')
+
+    def _fill_in(self, values: dict) -> str:
+        # Agents of 2026.2 give their reports no number.
+        newest = values.get('newest')
+        return super()._fill_in({**values, 'number': _(
+            ' (number %s)') % newest if newest else ''})
 
 
 class DeviceBusy(CyborgException):

@@ -332,7 +332,7 @@ class OrderTest(OvertakenCase):
         error = self.assertRaises(exception.ReportOutdated, turns[0].check,
                                   self.context)
         self.assertEqual(
-            'A newer report of host a has begun (number 0), so nothing more '
+            'A newer report of host a has begun, so nothing more '
             'is done for this one. Two agents that report under one host '
             'name do this to each other; else the next report repairs what '
             'is left.', error.message)
