@@ -150,6 +150,23 @@ class ManagedModeTest(base.MessageCase):
             self.cloud.handles()[ONE].attach_info)['managed'])
 
 
+    def test_mixed(self):
+        """What agents left that changed one mode after the other."""
+        self.cloud.plug(ONE, TWO)
+        self.cloud.start_agent()
+        for address in (ONE, TWO):
+            self.cloud.bind(address)
+        handle = self.cloud.handles()[TWO]
+        self.execute("UPDATE attach_handles SET attach_info = '%s' WHERE id "
+                     '= %d' % (json.dumps({**json.loads(
+                         handle.attach_info), 'managed': False},
+                         sort_keys=True), handle.id))
+        for managed in (True, False):
+            self.cloud.configure('pci', device_spec=[
+                services.rule(managed=managed)])
+            self.assertShown(self.refused().partition('\n')[2])
+
+
 class CommandsTest(base.MessageCase):
 
     page = PAGE

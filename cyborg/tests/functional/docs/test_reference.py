@@ -4,6 +4,9 @@
 import json
 import re
 
+import oslo_messaging as messaging
+
+from cyborg.common import context
 from cyborg.common import exception
 from cyborg.objects import base as objects_base
 from cyborg.rpcapi import conductor as conductor_rpcapi
@@ -59,6 +62,22 @@ class CostsTest(base.MessageCase):
                         lambda path=path: self.cloud.api.get(
                             '/v2/accelerator_requests' + path)))
             self.cloud.plug(*('0000:26:%02x.0' % n for n in range(20)))
+
+
+class OrderTest(base.MessageCase):
+    """admin/reports.rst"""
+
+    page = 'admin/reports.rst'
+
+    def test_outdated(self):
+        """Two agents for one host."""
+        def report(number):
+            asker = context.get_admin_context()
+            asker.report = context.Report('compute-1', number)
+            self.cloud.conductor.report_data(asker, 'compute-1', [])
+        report(1796094000000000)
+        error = self.assertRaises(messaging.ExpectedException, report, 5)
+        self.assertShown(error.exc_info[1].message)
 
 
 class PropertiesTest(base.MessageCase):
