@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 import oslo_messaging as messaging
 
@@ -154,31 +155,71 @@ class TestProcesses(BrokerTestCase):
 
     timeout = 180
 
-    def configure(self, url: str) -> pathlib.Path:
+    def configure(self, url: str, more: str = '') -> pathlib.Path:
         path = pathlib.Path(self.temp_dir()) / 'cyborg.conf'
         path.write_text(
             '[DEFAULT]\nhost = compute-1\nstate_path = %s\n'
             'transport_url = %s\n'
             '[placement]\nauth_type = none\n'
-            'endpoint_override = http://127.0.0.1:%d\n' % (
-                path.parent, url, processes.free_port()))
+            'endpoint_override = http://127.0.0.1:%d\n%s' % (
+                path.parent, url, processes.free_port(), more))
         return path
 
-    def start(self, command: str, url: str) -> processes.Process:
-        path = self.configure(url)
+    def start(self, command: str, url: str,
+              more: str = '') -> processes.Process:
+        path = self.configure(url, more)
         return self.useFixture(processes.Process(
             [BIN / command, '--config-file', path], path.with_name('log'),
             {'PYTHONWARNINGS': 'ignore'}))
 
     def test_a_wrong_password_is_one_line(self):
         user, _password = self.vhost.user('.*', '.*', '.*')
-        for command in ('cyborg-agent', 'cyborg-conductor'):
+        for command in ('cyborg-agent', 'cyborg-conductor',
+                        'cyborg-cleaner-listener'):
             running = self.start(command, self.url(user, 'wrong'))
             running.wait_for_output('Waiting for the message broker')
             running.wait_for_output('Still waiting')
             self.assertNotIn('Traceback', running.output)
             self.assertEqual(1, running.output.count('refuses the user'))
             self.assertEqual(0, running.stop(), running.output)
+
+    def test_the_api_serves_without_it(self):
+        user, _password = self.vhost.user('.*', '.*', '.*')
+        port = processes.free_port()
+        running = self.start(
+            'cyborg-api', self.url(user, 'wrong'),
+            '[api]\nhost_ip = 127.0.0.1\nport = %d\napi_workers = 1\n' % port)
+        running.wait_for_output('serves http://')
+        line, = [line for line in running.output.splitlines()
+                 if 'refuses the user' in line]
+        self.assertIn('What needs the other services is refused for now: '
+                      '[DEFAULT] transport_url = rabbit://%s:***@' % user,
+                      line)
+        processes.wait_until(lambda: self.answers(port), 'an answer', 60)
+        self.assertNotIn('Traceback', running.output)
+        self.assertEqual(0, running.stop(), running.output)
+
+    @staticmethod
+    def answers(port: int) -> bool:
+        try:
+            with urllib.request.urlopen('http://127.0.0.1:%d/' % port) as it:
+                return it.status in (200, 300)
+        except OSError:
+            return False
+
+    def test_a_broker_of_notifications(self):
+        """Another option, which the line names."""
+        user, _password = self.vhost.user('.*', '.*', '.*')
+        running = self.start(
+            'cyborg-cleaner-listener', self.url(
+                *self.vhost.user('.*', '.*', '.*')),
+            '[oslo_messaging_notifications]\ntransport_url = %s\n'
+            % self.url(user, 'wrong'))
+        running.wait_for_output('refuses the user')
+        self.assertIn('Waiting for the message broker: '
+                      '[oslo_messaging_notifications] transport_url = '
+                      'rabbit://%s:***@' % user, running.output)
+        self.assertEqual(0, running.stop(), running.output)
 
     def test_sigterm_while_the_broker_is_away(self):
         way = self.useFixture(relay.Relay(rabbit.ADDRESS))
