@@ -120,6 +120,23 @@ class TestCommand(ProcessTestCase):
                 pass
             return sock.recv(65536)
 
+    def test_a_broker_that_is_away(self):
+        """Issue 9, item 11: said once, at the start; the rest is served."""
+        path = self.configure()
+        path.write_text(path.read_text().replace(
+            'fake:/', 'rabbit://me:secret@127.0.0.1:%d/'
+            % processes.free_port()))
+        running = self.serve(self.command())
+        self.check()
+        line, = [line for line in running.output.splitlines()
+                 if 'transport_url' in line]
+        self.assertIn('WARNING', line)
+        self.assertIn('What needs the other services is refused for now: '
+                      '[DEFAULT] transport_url = rabbit://me:***@127.0.0.1:',
+                      line)
+        self.assertIn('Start the broker, or correct host and port', line)
+        self.assertNotIn('Traceback', running.output)
+
     def test_requests_that_nobody_can_read(self):
         self.configure()
         running = self.serve(self.command())

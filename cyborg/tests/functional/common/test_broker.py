@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.request
 
 import oslo_messaging as messaging
 
@@ -182,30 +181,6 @@ class TestProcesses(BrokerTestCase):
             self.assertNotIn('Traceback', running.output)
             self.assertEqual(1, running.output.count('refuses the user'))
             self.assertEqual(0, running.stop(), running.output)
-
-    def test_the_api_serves_without_it(self):
-        user, _password = self.vhost.user('.*', '.*', '.*')
-        port = processes.free_port()
-        running = self.start(
-            'cyborg-api', self.url(user, 'wrong'),
-            '[api]\nhost_ip = 127.0.0.1\nport = %d\napi_workers = 1\n' % port)
-        running.wait_for_output('serves http://')
-        line, = [line for line in running.output.splitlines()
-                 if 'refuses the user' in line]
-        self.assertIn('What needs the other services is refused for now: '
-                      '[DEFAULT] transport_url = rabbit://%s:***@' % user,
-                      line)
-        processes.wait_until(lambda: self.answers(port), 'an answer', 60)
-        self.assertNotIn('Traceback', running.output)
-        self.assertEqual(0, running.stop(), running.output)
-
-    @staticmethod
-    def answers(port: int) -> bool:
-        try:
-            with urllib.request.urlopen('http://127.0.0.1:%d/' % port) as it:
-                return it.status in (200, 300)
-        except OSError:
-            return False
 
     def test_a_broker_of_notifications(self):
         """Another option, which the line names."""
