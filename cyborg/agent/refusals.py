@@ -34,21 +34,17 @@ def of_plan(plan: changes.Plan) -> exception.ManagedModeConflict | None:
     if not plan.refused:
         return None
     error = conflict(plan.refused)
-    rules = keeping(plan)
-    if not rules:
+    mixed = mixed_modes.mixed(plan)
+    if not mixed:
         return error
     return ManagedModesMixed(refusal=error.message, host=plan.hostname,
-                             rules='\n'.join(rules))
+                             rules='\n'.join(map(rule, mixed)))
 
 
-def keeping(plan: changes.Plan) -> list[str]:
-    """Lines of ``[pci]`` that let each allocated device keep its mode.
-
-    Empty where putting the former value back is enough.
-    """
-    return ['device_spec = ' + json.dumps(
+def rule(kept: mixed_modes.Kept) -> str:
+    """The line of ``[pci]`` that lets an allocated device keep its mode."""
+    return 'device_spec = ' + json.dumps(
         {'address': kept.address, 'managed': kept.managed})
-        for kept in mixed_modes.mixed(plan)]
 
 
 def conflict(refused: Iterable[changes.ManagedChange]

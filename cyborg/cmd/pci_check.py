@@ -31,6 +31,7 @@ from cyborg.conf import CONF
 from cyborg.inventory import attach_info
 from cyborg.inventory import changes
 from cyborg.inventory import identity
+from cyborg.inventory import mixed_modes
 from cyborg.inventory import plan as planner
 from cyborg.inventory import values
 from cyborg.objects import base as objects_base
@@ -294,10 +295,10 @@ def describe(plan: changes.Plan) -> Iterator[Finding]:
     for refused in plan.refused:
         yield Finding('refused', refused.address, exception.plain_text(
             refusals.conflict([refused])))
-    for rule in refusals.keeping(plan):
-        yield Finding('warning', '[pci] device_spec', 'devices of one kind '
-                      'are allocated with both modes; to keep what there is, '
-                      'before all others: %s' % rule)
+    for kept in mixed_modes.mixed(plan):
+        yield Finding('warning', kept.address, 'devices of this kind are '
+                      'allocated with both modes; to keep what there is, '
+                      'before all other rules: %s' % refusals.rule(kept))
     for device in plan.new_devices:
         yield Finding('new', _path(device.cpid_type, device.cpid_info),
                       'not stored yet, would be offered')

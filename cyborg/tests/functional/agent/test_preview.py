@@ -169,6 +169,27 @@ class PreviewTest(base.TestCase):
         self.assertIn(arq, found['refused', ONE])
         self.assertIn(('changed', TWO), found)
 
+    def test_allocated_with_both_modes(self):
+        """Issue 9, item 7: the rules that an agent accepts."""
+        self.cloud.bind(ONE)
+        self.cloud.bind(TWO)
+        handle = self.cloud.handles()[TWO]
+        with self.cloud.db.engine.begin() as connection:
+            connection.exec_driver_sql(
+                "UPDATE attach_handles SET attach_info = '%s' WHERE id = %d"
+                % (json.dumps({**json.loads(handle.attach_info),
+                               'managed': False}, sort_keys=True), handle.id))
+        self.cloud.rules({'vendor_id': services.VENDOR, 'managed': True})
+        status, found = self.preview()
+        self.assertEqual(1, status)
+        rules = [found['warning', address].partition('device_spec = ')[2]
+                 for address in (ONE, TWO)]
+        self.assertEqual(['{"address": "%s", "managed": true}' % ONE,
+                          '{"address": "%s", "managed": false}' % TWO], rules)
+        self.cloud.rules(*map(json.loads, rules),
+                         {'vendor_id': services.VENDOR, 'managed': True})
+        self.assertEqual((0, {}), self.preview())
+
     def test_damaged_attach_info(self):
         """REC-7"""
         uuid = self.cloud.handles()[ONE].uuid
