@@ -105,6 +105,10 @@ class Deployment(fixtures.Fixture):
             self.folder / 'placement.log',
             {'OS_PLACEMENT_CONFIG_DIR': str(folder)}))
         server.wait_for_port(port)
+        self.add_root()
+
+    def add_root(self):
+        """A provider for the host, as ``nova-compute`` makes it."""
         requests.post(self.placement + '/resource_providers',
                       headers=PLACEMENT, json={'name': self.host},
                       timeout=30).raise_for_status()

@@ -73,6 +73,40 @@ class ReleasedAgent(testtools.TestCase):
         self.assertNotIn('Traceback', conductor.output)
         return result
 
+    def test_a_host_that_is_renamed(self):
+        """f01, ID-2: this agent cannot ask, so the conductor looks."""
+        db = self.useFixture(database.SqliteDatabase())
+        cloud = self.useFixture(deployment.Deployment(
+            db.url, lspci=hardware.lspci()))
+        hardware.sysfs(cloud.folder / 'sys', numa_node=-1)
+        drivers = DRIVERS % (self.released, cloud.folder, ''.join(
+            'passthrough_whitelist = %s\n' % rule
+            for rule in hardware.RULES))
+        cloud.configure(drivers)
+        conductor = cloud.service(deployment.OURS, 'cyborg-conductor')
+        agent = cloud.service(self.released, 'cyborg-agent')
+
+        def rows():
+            with db.engine.connect() as connection:
+                return sorted(connection.execute(sa.text(
+                    'SELECT d.hostname, p.name, p.rp_uuid FROM devices d '
+                    'JOIN deployables p ON p.device_id = d.id '
+                    'WHERE p.rp_uuid IS NOT NULL')).all())
+        processes.wait_until(lambda: len(rows()) == 4, 'first report', 120)
+        before = rows()
+        agent.stop()
+        cloud.host = 'compute-1.example.org'
+        cloud.add_root()
+        cloud.configure(drivers)
+        cloud.service(self.released, 'cyborg-agent', number=2)
+        conductor.wait_for_output(
+            'is refused: Host compute-1.example.org has devices stored under '
+            'compute-1, another name of this machine', 120)
+        self.assertEqual(before, rows())
+        self.assertEqual({name for _host, name, _uuid in before},
+                         set(cloud.providers()))
+        self.assertNotIn('Traceback', conductor.output)
+
     def test_inventories_are_equal(self):
         ours = self.inventory(deployment.OURS)
         theirs = self.inventory(self.released)
