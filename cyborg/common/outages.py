@@ -69,11 +69,13 @@ class Outages(logging.Filter):
         if record.levelno < logging.WARNING or not (
                 from_messaging or record.name.startswith(_OTHERS)):
             return None
-        for error in _errors(record, from_messaging):
+        # What a method raises that was called over RPC may be any OSError.
+        of_driver = from_messaging and '._drivers.' in record.name
+        for error in _errors(record, of_driver):
             if type(error).__name__ == 'DBConnectionError':
                 return self._database(error)
             if isinstance(error, amqp_exc.AMQPError) or (
-                    from_messaging and isinstance(error, OSError)):
+                    of_driver and isinstance(error, OSError)):
                 return self._broker(error, record)
         return None
 

@@ -102,6 +102,8 @@ class OutagesTest(base.TestCase):
         error = raised(KeyError('x'))
         for name, exc_info, level in (
                 ('oslo_messaging.rpc.server', error, logging.ERROR),
+                ('oslo.messaging.rpc.server', raised(OSError(28, 'Full')),
+                 logging.ERROR),
                 ('cyborg.agent', raised(OSError(2, 'No file')),
                  logging.ERROR),
                 (RABBIT, raised(amqp_exc.NotAllowed()), logging.DEBUG),
