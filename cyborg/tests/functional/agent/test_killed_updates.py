@@ -48,7 +48,7 @@ class _Case(base.ServersTestCase):
     :ivar one, two, three: their addresses.
     """
 
-    timeout = 240
+    timeout = 600
     real_servers = _Servers
 
     def setUp(self):
@@ -82,13 +82,13 @@ class _Case(base.ServersTestCase):
         conductor = self.servers.conductor
         start = len(conductor.output)
         conductor.start()
-        conductor.wait_for_output('serves topic', 60, start)
+        conductor.wait_for_output('serves topic', 120, start)
 
     def add_conductor(self) -> None:
         conductor = self.useFixture(self.servers.process('conductor', {
             'DEFAULT': {'host': 'conductor-2'},
             'database': {'connection': self.servers.db.url}}))
-        conductor.wait_for_output('serves topic', 60)
+        conductor.wait_for_output('serves topic', 120)
         self.conductors.append(conductor)
 
     # The agent
@@ -113,7 +113,7 @@ class _Case(base.ServersTestCase):
         self.cloud.configure(rpc_response_timeout=PATIENCE)
         agent = self.cloud.agent = self.useFixture(
             self.servers.process('agent', self.cloud.options))
-        conductor, = processes.wait_until(self.dead, 'a dead conductor', 60)
+        conductor, = processes.wait_until(self.dead, 'a dead conductor', 120)
         os.kill(agent.process.pid, signal.SIGSTOP)
         try:
             self.assertEqual(-signal.SIGKILL, conductor.process.returncode)
@@ -128,7 +128,7 @@ class _Case(base.ServersTestCase):
     def wait_for_next_report(self, said: str) -> None:
         """REC-7: the failure is logged, the start is over, it goes on."""
         agent = self.cloud.agent
-        agent.wait_for_output(said, 60)
+        agent.wait_for_output(said, 120)
         failed, = [line for line in agent.output.splitlines()
                    if 'could not report' in line]
         self.assertIn('WARNING', failed)
@@ -274,7 +274,7 @@ class _Scenarios:
             self.servers.process('agent', self.cloud.options))
         order.write_text(str(agent.process.pid))
         processes.wait_until(lambda: agent.process.poll() is not None,
-                             'a dead agent', 60)
+                             'a dead agent', 120)
         self.assertEqual(-signal.SIGKILL, agent.process.returncode)
         self.assertNotIn('is now managed=', agent.output)
         self.assertEqual([], self.dead())
