@@ -31,7 +31,6 @@ class Fault:
 
     :ivar status: HTTP status.
     :ivar text: one or more lines for a person.
-    :ivar cause: more for the log alone, with addresses within the cloud.
     :ivar unexpected: True when the error is a fault of this service, which
         the log has to tell with a traceback.
     """
@@ -39,7 +38,6 @@ class Fault:
     status: int
     text: str
     unexpected: bool = False
-    cause: str | None = None
 
     @property
     def code(self) -> str:
@@ -74,7 +72,7 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
                             'later.'))
     if _is_a(error, db_exc.DBConnectionError):
         return Fault(503, _('The database cannot be reached. Try again '
-                            'later.'), cause=_where(error))
+                            'later.'))
     if _is_a(error, db_exc.DBDeadlock):
         return Fault(503, _('Too many requests change the same rows of the '
                             'database. Try again later.'))
@@ -86,13 +84,6 @@ def fault(error: BaseException, request_id: str | None = None) -> Fault:
                         'answering. The log has the details under the id of '
                         'the request, %s.') % (request_id or _('(none)')),
                  unexpected=True)
-
-
-def _where(error: BaseException) -> str | None:
-    """Which database cannot be reached, for an operator."""
-    if isinstance(error, db_exc.DBConnectionError):
-        return server.away(error).message
-    return None
 
 
 def _is_a(error: BaseException, kind: type[Exception]) -> bool:
@@ -111,12 +102,18 @@ def report(error: BaseException, found: Fault) -> None:
     elif found.status >= 500:
         LOG.warning('Request failed: status %(status)s, %(text)s (%(cls)s)',
                     {'status': found.status,
-                     'text': ' '.join((found.cause or found.text)
-                                      .split('\n')),
+                     'text': _for_operators(error, found),
                      'cls': type(error).__name__})
     else:
         LOG.debug('Request refused with status %(status)s: %(text)s',
                   {'status': found.status, 'text': found.text})
+
+
+def _for_operators(error: BaseException, found: Fault) -> str:
+    """One line; with addresses within the cloud that no client is told."""
+    if isinstance(error, db_exc.DBConnectionError):
+        return server.away(error).message
+    return ' '.join(found.text.split('\n'))
 
 
 def envelope(text: str) -> bytes:
