@@ -2,11 +2,13 @@
 """What clients are told about errors, and what they are not."""
 
 from oslo_db import exception as db_exc
+from oslo_db import options as db_options
 import oslo_messaging
 import wsme.exc
 
 from cyborg.api import faults
 from cyborg.common import exception
+from cyborg.conf import CONF
 from cyborg.tests import base
 
 TRACEBACK = ('Attribute not found\nTraceback (most recent call last):\n'
@@ -63,6 +65,19 @@ class TestFault(base.TestCase):
             remote = oslo_messaging.RemoteError(
                 type(error).__name__, TRACEBACK, [])
             self.assertFalse(self.check(remote, 503).unexpected)
+
+    def test_the_log_says_which_database(self):
+        """Issue 9, item 11: option, value and remedy, and no password."""
+        db_options.set_defaults(CONF)
+        self.conf.set(group='database',
+                      connection='mysql+pymysql://me:secret@db/cyborg')
+        error = db_exc.DBConnectionError(OSError(2013, 'Lost connection'))
+        found = faults.fault(error)
+        faults.report(error, found)
+        self.assertLogged('WARNING', '[database] connection = mysql+pymysql:'
+                          '//me:***@db/cyborg of host compute-1: Lost '
+                          'connection. Start the server, or correct user')
+        self.assertNotIn('[database]', found.text)
 
     def test_a_conductor_of_an_older_release(self):
         """ID-7: what to upgrade, and no fault of this service."""
