@@ -188,7 +188,11 @@ class PreviewTest(base.TestCase):
                           '{"address": "%s", "managed": false}' % TWO], rules)
         self.cloud.rules(*map(json.loads, rules),
                          {'vendor_id': services.VENDOR, 'managed': True})
-        self.assertEqual((0, {}), self.preview())
+        status, found = self.preview()
+        self.assertEqual(0, status)
+        # That it is bound to no driver is another matter.
+        self.assertEqual([('warning', TWO)], list(found))
+        self.assertIn('bound to no driver', found['warning', TWO])
 
     def test_damaged_attach_info(self):
         """REC-7"""

@@ -22,7 +22,7 @@ class CommandTest(testscenarios.WithScenarios, base.TestCase):
     def run_command(self, *arguments) -> str:
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-m', self.module, *arguments],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=300)
         self.assertEqual((0, ''), (done.returncode, done.stderr))
         return done.stdout
 
