@@ -246,7 +246,7 @@ class _Scenarios:
         self.assert_stored(one=False, two=False, three=False)
 
     def test_agent_killed(self):
-        """Issue 9, item 7: one mode for all, so that there is a way on."""
+        """REC-4: one mode for all, so that there is a way on."""
         self.start_state(None)
         for point, managed in (('before', False), ('inside', True),
                                ('after', False)):

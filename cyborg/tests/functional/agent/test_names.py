@@ -91,7 +91,7 @@ class RenamedTest(base.TestCase):
         self.assert_refused('anything', 'node-7', allocated=0)
 
     def test_an_agent_that_cannot_ask(self):
-        """Issue 9: nor can one of 2026.2; the conductor looks at the rows."""
+        """ID-2: nor can one of 2026.2; the conductor looks at the rows."""
         self.conf.set(group='upgrade_levels', conductor='2026.2')
         self.start_as('c1')
         self.cloud.bind(ONE)

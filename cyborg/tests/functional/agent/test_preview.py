@@ -170,7 +170,7 @@ class PreviewTest(base.TestCase):
         self.assertIn(('changed', TWO), found)
 
     def test_allocated_with_both_modes(self):
-        """Issue 9, item 7: the rules that an agent accepts."""
+        """PRV-1: the rules that an agent accepts."""
         self.cloud.bind(ONE)
         self.cloud.bind(TWO)
         handle = self.cloud.handles()[TWO]

@@ -93,7 +93,7 @@ class TestRaces(TestBase):
         self.assertEqual(2, self.conductor.calls.count('object_action'))
 
     def test_mixed_modes_say_how_to_go_on(self):
-        """Issue 9, item 7: rules for what an earlier agent left."""
+        """REC-4: rules for what an earlier agent left."""
         self.cloud.bind(ONE)
         self.cloud.bind(TWO)
         handle = self.cloud.handles()[TWO]

@@ -97,7 +97,7 @@ class DamagedHandles(test_handle_settings.SettingsTestCase):
                                  wrong_type)
 
     def test_a_refusal_is_one_line(self):
-        """Issue 9, item 7: a client that asks again fills no log."""
+        """A client that asks again fills no log."""
         rows.change(self.handle, attach_info='[]')
         wrong = self.bound(3, 'PCI', {'managed': 'no'})[1]
         self.ask('2.4', '')

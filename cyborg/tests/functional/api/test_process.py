@@ -121,7 +121,7 @@ class TestCommand(ProcessTestCase):
             return sock.recv(65536)
 
     def test_a_broker_that_is_away(self):
-        """Issue 9, item 11: said once, at the start; the rest is served."""
+        """Said once, at the start; the rest is served."""
         path = self.configure()
         path.write_text(path.read_text().replace(
             'fake:/', 'rabbit://me:secret@127.0.0.1:%d/'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Database and broker are lost while the services run (issue 9, item 11).
+"""Database and broker are lost while the services run.
 
 One line with option, value and remedy; no traceback, and not again and again.
 """

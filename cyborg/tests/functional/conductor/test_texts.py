@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of a driver that a database cannot keep (issue 9, item 7).
+"""Texts of a driver that a database cannot keep (MIS-7).
 
 The device is named and left out, and the rest of the report goes on; one that
 is allocated is not taken for missing.

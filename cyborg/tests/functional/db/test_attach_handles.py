@@ -143,7 +143,7 @@ class TestReplaceAttachInfo(base.DatabaseTestCase):
 
 
 class TestAllOrNone(base.DatabaseTestCase):
-    """Issue 9, item 7: all changes of a host in one transaction."""
+    """REC-4: all changes of a host in one transaction."""
 
     def setUp(self):
         super().setUp()

@@ -67,7 +67,7 @@ class TestFault(base.TestCase):
             self.assertFalse(self.check(remote, 503).unexpected)
 
     def test_the_log_says_which_database(self):
-        """Issue 9, item 11: option, value and remedy, and no password."""
+        """Option, value and remedy, and no password."""
         db_options.set_defaults(CONF)
         self.conf.set(group='database',
                       connection='mysql+pymysql://me:secret@db/cyborg')

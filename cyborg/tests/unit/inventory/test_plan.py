@@ -288,7 +288,7 @@ class Damage(testtools.TestCase):
         self.assertIn('longer than the 255', result.faults[0].reason)
 
     def test_a_fault_of_an_allocated_device_is_no_absence(self):
-        """Issue 9, item 7: it is there, so nothing of it changes."""
+        """MIS-7: it is there, so nothing of it changes."""
         for odd in (dataclasses.replace(found(), model='\udce9'),
                     dataclasses.replace(found(), vendor_board_info='\0'),
                     found(note='x' * 250)):
