@@ -111,7 +111,7 @@ class _Collector:
         self.held = held
         self.discovered = 0
         #: keys of devices that were found and can't be taken over
-        self.unclear: set[identity.Key] = set()
+        self.unclear: set[identity.Key | None] = set()
         names = [field.name for field in dataclasses.fields(changes.Plan)]
         self._lists: dict[str, list] = {name: [] for name in names
                        if name not in ('hostname', 'discovered')}
