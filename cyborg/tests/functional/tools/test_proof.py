@@ -90,7 +90,7 @@ class LabTest(base.TestCase):
             text = path.read_text()
             if path.suffix == '.py' or 'python3' in text.partition('\n')[0]:
                 compile(text, str(path), 'exec')
-        for job in ('allocated', 'mdev'):
+        for job in ('allocated', 'mdev', 'network'):
             self.assertTrue(self.cases(job), job)
 
     def test_what_a_killed_run_left_is_removed(self):
