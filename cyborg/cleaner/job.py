@@ -61,6 +61,8 @@ class Job:
     """One cleaning of one disk; run by a thread of its own.
 
     :ivar entry: the journal entry as it is now.
+    :ivar settling: held from the last look at Placement until the release is
+        written down: nobody else may decide about the disk then.
     """
 
     def __init__(self, port: nvme_port.Port, entry: records.Entry,
@@ -68,6 +70,7 @@ class Job:
                  resume: bool = False):
         self.entry = entry
         self.began = means.now()
+        self.settling = threading.Lock()
         self._port = port
         self._view = view
         self._rule = rule
@@ -86,11 +89,24 @@ class Job:
         """
         try:
             self._clean()
-        except errors.NvmeError:
+        except errors.NvmeError as error:
+            broken = self._broken()
             self._give_back()
+            if broken is not None:
+                raise broken from error
             raise
         finally:
             self._port.release()
+
+    def _broken(self) -> errors.LockBroken | None:
+        """Whether the disk changed hands: then what it said says nothing."""
+        try:
+            self._port.check_hold()
+        except errors.LockBroken as error:
+            return error
+        except errors.NvmeError:
+            return None
+        return None
 
     def _give_back(self) -> None:
         """Put the driver back also where the disk could not be cleaned."""
@@ -158,9 +174,9 @@ class Job:
         while self._controller.sanitize_log().running:
             self._rest()
 
-    def _ask_placement(self) -> None:
+    def _ask_placement(self, view: records.View | None = None) -> None:
         """:raises exceptions.Refused: an interlock does not hold."""
-        view = self._means.client and self._fresh()
+        view = view or self._fresh()
         refusal = interlocks.first_refusal(interlocks.of_placement(view))
         if refusal is not None:
             kind = (exceptions.ReservationLost if refusal.name == 'reserved'
@@ -224,9 +240,9 @@ class Job:
     def _release(self) -> None:
         """Offer the disk; again until it worked, as long as it is held."""
         while True:
-            self._ask_placement()
             try:
-                self._release_once()
+                with self.settling:
+                    self._release_once()
                 return
             except exception.ResourceProviderUpdateConflict:
                 # Somebody wrote meanwhile: decide anew by what is there.
@@ -248,21 +264,28 @@ class Job:
 
     def _release_once(self) -> None:
         view = self._fresh()
-        refusal = interlocks.first_refusal(interlocks.of_placement(view))
-        if refusal is not None:
-            raise exceptions.ReservationLost(
-                disk=self.entry.label, host=self._means.host,
-                interlock=refusal)
+        if self._came_through(view):
+            self._seal(view.generation)
+            return
+        self._ask_placement(view)
         generation = placement_view.unmark(self._means.client, view)
         self._save(state=State.RELEASING, reason=states.VERIFIED,
                    generation=generation)
-        seal = placement_view.release(self._means.client, view.provider,
-                                      generation)
+        self._seal(placement_view.release(self._means.client, view.provider,
+                                          generation))
+
+    def _came_through(self, view) -> bool:
+        """Whether a release that got no answer was written all the same."""
+        return (self.entry.state is State.RELEASING and view is not None
+                and view.reserved == 0
+                and view.generation == self.entry.generation + 1)
+
+    def _seal(self, generation: int) -> None:
         self._save(state=State.SEALED, reason=states.VERIFIED, detail='',
-                   generation=seal, clean=True, failures=0, consumer='',
-                   since=self._means.now(), binding=None)
+                   generation=generation, clean=True, failures=0,
+                   consumer='', since=self._means.now(), binding=None)
 
 
 #: What passes by itself, whatever the disk.
 TRANSIENT = (*placement.ERRORS, exceptions.Refused,
-             exceptions.ReservationLost)
+             exceptions.ReservationLost, exception.PrivilegedHelperFailed)

@@ -19,8 +19,14 @@ from cyborg.cleaner import exceptions
 from cyborg.cleaning import journal
 from cyborg.cleaning import records
 from cyborg.cleaning import states
+from cyborg.nvme import plain
+from cyborg.pci import address as pci_address
+from cyborg.pci import printable
 
 LOG = logging.getLogger(__name__)
+
+#: What an operator can ask for.
+COMMANDS = ('clean', 'retry', 'hold', 'release')
 
 _LOCK = 'lock'
 _REQUESTS = 'requests'
@@ -30,7 +36,7 @@ _REQUESTS = 'requests'
 class Request:
     """What an operator asked for.
 
-    :ivar command: ``clean``, ``retry``, ``hold`` or ``release``.
+    :ivar command: one of COMMANDS.
     """
 
     command: str
@@ -163,25 +169,28 @@ class Journal:
             self._write(name, json.dumps(
                 dataclasses.asdict(request)).encode())
 
+    def _waiting(self) -> list[str]:
+        """File names of the requests that wait."""
+        with self._explained():
+            return [name for name in os.listdir(os.path.join(
+                self.path, _REQUESTS)) if name.endswith(journal.SUFFIX)]
+
     @property
     def asked(self) -> bool:
         """Whether a request waits; cheap."""
-        return any(name.endswith(journal.SUFFIX) for name in os.listdir(
-            os.path.join(self.path, _REQUESTS)))
+        return bool(self._waiting())
 
     def requests(self) -> list[tuple[str, Request]]:
         """File name and request, the oldest first."""
         place = os.path.join(self.path, _REQUESTS)
         found = []
-        for name in os.listdir(place):
+        for name in self._waiting():
             path = os.path.join(place, name)
-            if not name.endswith(journal.SUFFIX):
-                continue
             try:
                 with open(path, 'rb') as stream:
-                    found.append((os.stat(path).st_mtime_ns, name, Request(
-                        **json.load(stream))))
-            except (OSError, ValueError, TypeError) as error:
+                    found.append((os.stat(path).st_mtime_ns, name,
+                                  _request(stream.read())))
+            except (OSError, _NoRequest) as error:
                 LOG.warning('The request %(name)s in %(place)s is of no use '
                             'and was dropped: %(reason)s', {
                                 'name': name, 'place': place,
@@ -191,5 +200,26 @@ class Journal:
             found, key=lambda each: each[:2])]
 
     def done(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        with self._explained(), contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(self.path, _REQUESTS, name))
+
+
+class _NoRequest(ValueError):
+    """A file that is no request; the text says why."""
+
+
+def _request(data: bytes) -> Request:
+    """:raises _NoRequest: it is none; what it asks for can't be guessed."""
+    try:
+        found = plain.from_plain(Request, json.loads(data))
+        pci_address.PciAddress.parse(found.address)
+    except plain.BrokenRecord as error:
+        raise _NoRequest(str(error)) from None
+    except pci_address.InvalidPciAddress as error:
+        raise _NoRequest(str(error)) from None
+    except (ValueError, RecursionError):
+        raise _NoRequest('it is no JSON') from None
+    if found.command not in COMMANDS:
+        raise _NoRequest('Request.command must be one of %s, not %s' % (
+            ', '.join(COMMANDS), printable.quoted(found.command)))
+    return found

@@ -76,15 +76,29 @@ class Endpoint:
         if instance is None:
             return 'ignored'
         hosts = {host} if host else set()
-        for provider in self._client.get_allocations(None, instance):
-            found = self._client.get_provider(None, provider)
-            at = found and placement_view.address_of(found.name)
-            if at:
-                self._raise(provider)
-                hosts.add(host or node or at[0])
-        for each in sorted(hosts):
-            self._hint(each)
+        failed = None
+        try:
+            for provider in self._client.get_allocations(None, instance):
+                found = self._client.get_provider(None, provider)
+                at = found and placement_view.address_of(found.name)
+                if at:
+                    hosts.add(host or node or at[0])
+                    failed = self._raised(provider) or failed
+        finally:
+            # The cleaner of the host looks for itself.
+            for each in sorted(hosts):
+                self._hint(each)
+        if failed is not None:
+            raise failed
         return 'heard'
+
+    def _raised(self, provider: str) -> exception.CyborgException | None:
+        """One provider that fails keeps no other from being reserved."""
+        try:
+            self._raise(provider)
+        except placement.ERRORS as error:
+            return error
+        return None
 
     def _raise(self, provider: str) -> None:
         """Reserve it, if it is one that a cleaner cares for.

@@ -6,7 +6,9 @@ was one, is no part of it.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 import threading
 import time
@@ -14,6 +16,7 @@ import time
 from oslo_log import log as logging
 
 from cyborg.cleaner import book
+from cyborg.cleaner import exceptions
 from cyborg.cleaner import job as cleaner_job
 from cyborg.cleaner import journal as cleaner_journal
 from cyborg.cleaner import metrics as cleaner_metrics
@@ -35,8 +38,6 @@ LOG = logging.getLogger(__name__)
 State = states.State
 Step = decide.Step
 
-#: Longest pause after failures that may pass, in seconds.
-_LONGEST_PAUSE = 3600
 #: Decisions about one disk in one look: reserve, write down, begin.
 _ROUNDS = 4
 #: Guests without any notification after which it is said.
@@ -95,6 +96,9 @@ class Cleaner:
             settings.host, rules, disks, self._book, view, self._told, now)
         self._work: dict[str, _Work] = {}
         self._hinted = False
+        #: Something stands in the way of a disk that mostly passes soon.
+        self.impatient = False
+        self._usable = True
         self._allocations_seen = 0
         self._silence_told = False
 
@@ -129,32 +133,82 @@ class Cleaner:
     @property
     def requested(self) -> bool:
         """Whether an operator asked for something."""
-        return self._journal.asked
+        try:
+            return self._journal.asked
+        except exceptions.JournalUnusable:
+            # The next look says so.
+            return False
 
     # One look
 
     def look(self) -> None:
         """Look at every disk once, and begin what is due.
 
+        A journal that cannot be written keeps no disk from being reserved.
+
         :raises exception.CyborgException: Placement could not be asked;
             nothing else was done.
         """
-        self._operators.take()
+        self.impatient = False
+        self._usable = True
+        self._take_requests()
         selected, both, facts = self.survey()
+        busy = set(self.working)
         views = self.views(facts)
         for address in sorted(facts):
+            view = views.get(address)
             try:
-                self._settle(address, facts[address], views.get(address),
-                             selected.get(address), both.get(address, ''))
+                with self._alone(address) as alone:
+                    if not alone:
+                        continue
+                    if address in busy and view is not None:
+                        # Its job may have written since it was read.
+                        view = self._view.fresh(view)
+                    self._settle(address, facts[address], view,
+                                 selected.get(address),
+                                 both.get(address, ''))
             except placement.ERRORS as error:
                 self._told.refusal(address, 'Placement: %s' %
                           exception.plain_text(error))
             except exception.PlacementResourceProviderNotFound as error:
                 LOG.info('%s', error.message)
+            except exceptions.JournalUnusable as error:
+                self._unusable(error)
+        if self._usable:
+            self._told.well('journal')
         self._watch_overdue()
         self._watch_silence()
         self.metrics.last_look = self._now()
         self.write_metrics()
+
+    @contextlib.contextmanager
+    def _alone(self, address: str) -> Iterator[bool]:
+        """Whether no job is just releasing the disk, nor begins to.
+
+        What Placement and the journal say would not be of the same moment.
+        The end of the job brings the next look.
+        """
+        work = self._work.get(address)
+        if work is None or not work.thread.is_alive():
+            yield True
+            return
+        alone = work.job.settling.acquire(blocking=False)
+        try:
+            yield alone
+        finally:
+            if alone:
+                work.job.settling.release()
+
+    def _take_requests(self) -> None:
+        try:
+            self._operators.take()
+        except exceptions.JournalUnusable as error:
+            self._unusable(error)
+
+    def _unusable(self, error) -> None:
+        """It is told; what the journal said last stands."""
+        self._usable = False
+        self._told.trouble('journal', error.message)
 
     def write_metrics(self) -> None:
         path = self._settings.metrics_file
@@ -164,9 +218,9 @@ class Cleaner:
             self.metrics.write(path, self._book.all(), self._now())
             self._told.well('metrics')
         except OSError as error:
-            self._told.refusal(
-                'metrics', 'the metrics file %s cannot be written: %s' % (
-                    path, error.strerror))
+            self._told.trouble(
+                'metrics', 'Host %s: the metrics file %s cannot be written: '
+                '%s' % (self._settings.host, path, error.strerror))
 
     @property
     def options(self) -> records.Options:
@@ -210,8 +264,14 @@ class Cleaner:
                 working=work is not None and work.thread.is_alive())
             decision = decide.decide(view, host, entry,
                                      self._settings.decide, self._now())
-            if not self._act(address, decision, entry, view, host, rule):
-                return
+            try:
+                if not self._act(address, decision, entry, view, host, rule):
+                    return
+            except exception.ResourceProviderUpdateConflict:
+                if _round == _ROUNDS - 1:
+                    raise
+                # Somebody wrote meanwhile: read it, and decide anew.
+                LOG.debug('%s: its provider changed', address)
             view = self._view.fresh(view)
 
     def _act(self, address, decision, entry, view, host, rule) -> bool:
@@ -219,19 +279,25 @@ class Cleaner:
         if decision.step is Step.RESERVE:
             if entry is None and not host.selected:
                 return False
-            generation = placement_view.reserve(
-                self._view.client, view.provider, view.generation)
-            view = dataclasses.replace(view, generation=generation)
-            self._view.forget(view)
-        if decision.refusal is not None:
-            self._told.refusal(address, str(decision.refusal))
-        elif decision.step is not Step.NOTHING:
-            self._told.well(address)
+            view = self._view.reserve(view)
+        self._tell(address, decision)
         changed = self._record(address, decision, entry, view, host)
         if decision.step in (Step.CLEAN, Step.RESUME) and self._has_room():
             self._begin(address, decision, view, host, rule)
             return False
         return changed or decision.step is Step.RESERVE
+
+    def _tell(self, address, decision) -> None:
+        refusal = decision.refusal
+        if refusal is not None and refusal.name == 'opener':
+            self.impatient = True
+            self._told.passing(address, str(refusal), self._now())
+            return
+        self._told.passed(address)
+        if refusal is not None:
+            self._told.refusal(address, str(refusal))
+        elif decision.step is not Step.NOTHING:
+            self._told.well(address)
 
     def _record(self, address, decision, entry, view, host) -> bool:
         """Write the decision down, where it changes something."""
@@ -261,8 +327,9 @@ class Cleaner:
                 State.IN_USE):
             entry = dataclasses.replace(entry, consumer=', '.join(
                 self._view.client.get_consumers(None, view.provider)))
-            self._allocations_seen += 1
         self._book.write(entry)
+        if State.IN_USE is entry.state is not before.state:
+            self._allocations_seen += 1
         self._told.change(before, entry)
         return True
 
@@ -316,25 +383,34 @@ class Cleaner:
         if isinstance(error, cleaner_job.TRANSIENT) or getattr(
                 error, 'transient', False):
             failures = entry.failures + 1
-            pause = min(_LONGEST_PAUSE, 15 * 2 ** min(failures, 10))
+            pause = min(records.LONGEST_PAUSE, 15 * 2 ** min(failures, 10))
             changed = dataclasses.replace(
-                entry, state=State.DIRTY, reason=entry.reason
-                if entry.state is State.DIRTY else states.INTERRUPTED,
-                detail=text, failures=failures, clean=False,
+                entry, detail=text, failures=failures, clean=False,
                 not_before=self._now() + pause)
+            # A release may have come through without its answer; what
+            # became of it is decided by what Placement has.
+            if entry.state not in (State.DIRTY, State.RELEASING):
+                changed = dataclasses.replace(
+                    changed, state=State.DIRTY, reason=states.INTERRUPTED)
         else:
             changed = dataclasses.replace(
                 entry, state=State.ERROR, reason=reason, detail=text,
                 since=self._now(), clean=False)
-        self._book.write(changed)
-        self._told.change(entry, changed)
+        try:
+            self._book.write(changed)
+        except exceptions.JournalUnusable as unusable:
+            self._unusable(unusable)
+        else:
+            self._told.change(entry, changed)
         self._told.refusal(entry.address, text)
 
     def _watch_overdue(self) -> None:
         for work in self._work.values():
-            job = work.job
-            if (work.thread.is_alive() and not work.overdue and
-                    self._now() - job.began > self._settings.cleanup_timeout):
+            job, now = work.job, self._now()
+            erased = job.entry.erased_for(now)
+            taken = now - job.began if erased is None else erased
+            if (work.thread.is_alive() and not work.overdue
+                    and taken > self._settings.cleanup_timeout):
                 work.overdue = True
                 LOG.warning(
                     'Disk %(disk)s of host %(host)s is overdue: its cleaning '
@@ -343,6 +419,11 @@ class Cleaner:
                         'disk': job.entry.label, 'host': self._settings.host,
                         'limit': self._settings.cleanup_timeout})
                 self.metrics.count('failures_total', 'reason="overdue"')
+
+    def is_overdue(self, entry: records.Entry, now: float) -> bool:
+        """Whether the erase that an entry tells of takes too long."""
+        taken = entry.erased_for(now)
+        return taken is not None and taken > self._settings.cleanup_timeout
 
     def overdue(self) -> list[str]:
         """Addresses of disks whose cleaning takes too long."""

@@ -25,6 +25,7 @@ class Disk:
     """One disk, and what would be done with it.
 
     :ivar trouble: why Placement could not be asked, or ''.
+    :ivar overdue: its erase takes longer than ``[nvme] cleanup_timeout``.
     """
 
     address: str
@@ -34,6 +35,7 @@ class Disk:
     decision: decide.Decision | None
     interlocks: tuple[interlocks.Interlock, ...]
     trouble: str = ''
+    overdue: bool = False
 
     @property
     def state(self) -> str:
@@ -41,11 +43,13 @@ class Disk:
 
     @property
     def reason(self) -> str:
+        if self.overdue:
+            return states.OVERDUE
         return self.entry.reason if self.entry else ''
 
     @property
     def needs_a_person(self) -> bool:
-        return self.entry is not None and (
+        return self.overdue or self.entry is not None and (
             self.entry.state is states.State.ERROR or
             self.entry.reason in (states.UNKNOWN_DISK, states.ANOTHER_DISK))
 
@@ -79,7 +83,7 @@ def look(cleaner: loop.Cleaner) -> list[Disk]:
         found.append(Disk(
             address, facts[address], entry, view, None if trouble else
             decide.decide(view, host, entry, cleaner.options, now), locks,
-            trouble))
+            trouble, entry is not None and cleaner.is_overdue(entry, now)))
     return found
 
 

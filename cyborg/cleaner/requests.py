@@ -36,6 +36,10 @@ def requested(request: cleaner_journal.Request, entry: records.Entry,
     if view is None:
         refuse('Placement has no provider of it: look at Nova\'s '
                '[pci] report_in_placement.')
+    if view.twins:
+        refuse('Placement has several providers of it: %s. Delete the one '
+               'that Nova does not keep.' % ', '.join(
+                   each.name for each in (view, *view.twins)))
     if view.used and request.command != 'hold':
         refuse('It is allocated; delete the instance first.')
     if entry.state in (State.CLEANING, State.VERIFYING, State.RELEASING):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The processes ``cyborg-cleaner`` and ``cyborg-cleaner-listener``."""
 
+import os
 import threading
 import time
 
@@ -20,6 +21,7 @@ from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.common import rpc
 from cyborg.common import service
+from cyborg.common.i18n import _
 from cyborg.conf import CONF
 from cyborg.nvme import erase
 from cyborg.nvme import port as nvme_port
@@ -29,6 +31,8 @@ LOG = logging.getLogger(__name__)
 
 NAME = 'cyborg-cleaner'
 LISTENER = 'cyborg-cleaner-listener'
+#: Seconds to the next look where something passes by itself.
+_SOON = 5
 
 
 def provider_names(conf: cfg.ConfigOpts) -> list[str]:
@@ -39,9 +43,26 @@ def provider_names(conf: cfg.ConfigOpts) -> list[str]:
     return list(dict.fromkeys(name for name in names if name))
 
 
-def settings(conf: cfg.ConfigOpts) -> loop.Settings:
-    """:raises exception.OptionInvalid: a value has the wrong type."""
+def check_options(conf: cfg.ConfigOpts) -> None:
+    """:raises exception.OptionInvalid: a value can't be used."""
     option_values.check(conf, 'cleaner', 'nvme')
+    own = conf.cleaner
+    for name in ('notification_exchange', 'notification_pool'):
+        if not own[name].strip():
+            # Without a pool of its own it would take messages from others.
+            raise option_values.refused(conf, 'cleaner', name, _('a name'))
+    if not own.notification_topics or not all(own.notification_topics):
+        raise option_values.refused(conf, 'cleaner', 'notification_topics',
+                                    _('at least one name'))
+    for name in ('journal_path', 'metrics_file'):
+        if own[name] is not None and not os.path.isabs(own[name]):
+            raise option_values.refused(conf, 'cleaner', name,
+                                        _('an absolute path'))
+
+
+def settings(conf: cfg.ConfigOpts) -> loop.Settings:
+    """:raises exception.OptionInvalid: see :func:`check_options`."""
+    check_options(conf)
     own = conf.cleaner
     return loop.Settings(
         conf.host, records.Options(own.settle_seconds, own.unknown),
@@ -145,10 +166,11 @@ class CleanerService:
 
     def _wait(self) -> None:
         """Until the next look, a hint, or a request."""
-        limit = time.monotonic() + self._conf.cleaner.poll_interval
+        interval = self._conf.cleaner.poll_interval
+        limit = time.monotonic() + (min(interval, _SOON) if
+                                    self.cleaner.impatient else interval)
         while time.monotonic() < limit and not self.stopping.is_set():
-            if self.cleaner.wake.wait(min(1, self._conf.cleaner
-                                          .poll_interval)):
+            if self.cleaner.wake.wait(min(1, interval)):
                 return
             if self.cleaner.requested:
                 return
@@ -187,7 +209,7 @@ class ListenerService:
                         exception.plain_text(error))
 
     def start(self) -> None:
-        option_values.check(self._conf, 'cleaner')
+        check_options(self._conf)
         service.wait_for_broker(rpcapi.TOPIC, self.stopping)
         own = self._conf.cleaner
         self._api = rpcapi.CleanerAPI()

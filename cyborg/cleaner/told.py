@@ -9,6 +9,8 @@ from cyborg.cleaning import states
 
 LOG = logging.getLogger(__name__)
 State = states.State
+#: Seconds after which somebody who opened a disk is there to stay.
+_LASTING = 5
 
 
 class Teller:
@@ -18,6 +20,8 @@ class Teller:
         self._host = host
         self._metrics = metrics
         self._said: dict[str, str] = {}
+        #: Key -> when something that mostly passes was first seen.
+        self._began: dict[str, float] = {}
 
     def change(self, before: records.Entry,
                entry: records.Entry) -> None:
@@ -50,12 +54,34 @@ class Teller:
                 'seconds': entry.seconds or 0})
 
     def refusal(self, key: str, text: str) -> None:
-        """Once a refusal."""
-        if self._said.get(key) != text:
-            self._said[key] = text
+        """Once a refusal of a disk."""
+        if self._is_new(key, text):
             LOG.warning('Disk %(disk)s of host %(host)s: %(text)s', {
                 'disk': key, 'host': self._host, 'text': text})
 
+    def passing(self, key: str, text: str, now: float) -> None:
+        """A refusal that mostly goes by itself: told once it has lasted."""
+        if now - self._began.setdefault(key, now) >= _LASTING:
+            self.refusal(key, text)
+
+    def passed(self, key: str) -> None:
+        """Nothing of that kind stands in the way of a disk."""
+        self._began.pop(key, None)
+
+    def trouble(self, key: str, text: str) -> None:
+        """What is no disk's alone; ``text`` names the host.
+
+        Once until it is well: what differs is just which file or call met
+        it first.
+        """
+        if key not in self._said:
+            self._said[key] = text
+            LOG.warning('%s', text)
+
+    def _is_new(self, key: str, text: str) -> bool:
+        new = self._said.get(key) != text
+        self._said[key] = text
+        return new
 
     def well(self, key: str) -> None:
         """What was refused no longer is."""

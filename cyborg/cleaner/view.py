@@ -68,32 +68,48 @@ class PlacementView:
             its allocation would change nothing.
         :raises HostProviderMissing: this host has no provider.
         """
-        found = {}
-        for provider in self._providers():
-            at = address_of(provider.name)
-            if at and at[1] in wanted:
-                found[at[1]] = provider
-        result = {address: self._known(provider)
-                  for address, provider in found.items()}
-        self._ask_usages({
-            address: view for address, view in result.items()
-            if view is not None and view.used and not held(address)}, result)
-        for address, view in result.items():
-            if view is None:
-                result[address] = self._read(found[address])
-        self._seen = {view.provider: view for view in result.values()
-                      if view is not None}
-        return {address: view for address, view in result.items()
-                if view is not None}
+        found = [(provider, at[1]) for provider in self._providers()
+                 for at in [address_of(provider.name)]
+                 if at and at[1] in wanted]
+        result = {provider.uuid: self._known(provider)
+                  for provider, _address in found}
+        self._ask_usages([
+            result[provider.uuid] for provider, address in found
+            if result[provider.uuid] is not None
+            and result[provider.uuid].used and not held(address)], result)
+        by_address: dict[str, list[View]] = {}
+        for provider, address in found:
+            view = result[provider.uuid] or self._read(provider)
+            if view is not None:
+                by_address.setdefault(address, []).append(view)
+        self._seen = {view.provider: view for views in by_address.values()
+                      for view in views}
+        return {address: _together(views)
+                for address, views in by_address.items()}
 
     def fresh(self, view: View) -> View | None:
-        """The same provider, read anew."""
-        return self._read(placement.Provider(
-            view.provider, view.name, 0, None, ''))
+        """The same providers, read anew."""
+        found = [self._read(placement.Provider(
+            each.provider, each.name, 0, None, ''))
+            for each in (view, *view.twins)]
+        left = [each for each in found if each is not None]
+        return _together(left) if left else None
 
-    def forget(self, view: View) -> None:
-        """Read it anew at the next look."""
+    def reserve(self, view: View) -> View:
+        """Raise the reservation of a disk, marked as ours.
+
+        :returns: the view after it; read anew at the next look.
+        :raises ResourceProviderUpdateConflict: see :func:`reserve`.
+        """
+        if view.twins:
+            for each in (view, *view.twins):
+                reserve(self.client, each.provider, claim=True)
+                self._seen.pop(each.provider, None)
+            return view
+        generation = reserve(self.client, view.provider, view.generation,
+                             claim=True)
         self._seen.pop(view.provider, None)
+        return dataclasses.replace(view, generation=generation)
 
     def _providers(self):
         if self._root is not None:
@@ -118,7 +134,7 @@ class PlacementView:
         if not views:
             return
         usages = self.client.get_tree_usages(None, self._root)
-        for address, view in views.items():
+        for view in views:
             if view.provider in usages:
                 used = usages[view.provider].get(view.resource_class, 0)
             else:
@@ -126,9 +142,9 @@ class PlacementView:
                     used = self.client.get_usages(None, view.provider).get(
                         view.resource_class, 0)
                 except exception.PlacementResourceProviderNotFound:
-                    result[address] = None
+                    result[view.provider] = None
                     continue
-            result[address] = dataclasses.replace(view, used=used)
+            result[view.provider] = dataclasses.replace(view, used=used)
 
     def _read(self, provider) -> View | None:
         """All of one provider; its generation is read first."""
@@ -152,14 +168,29 @@ class PlacementView:
             _ONE_TIME_USE in traits)
 
 
+def _together(views: list[View]) -> View:
+    """One view of a disk, whatever number of providers it has."""
+    first, *rest = sorted(views, key=lambda view: view.name)
+    if not rest:
+        return first
+    return dataclasses.replace(
+        first, generation=-1, total=sum(each.total for each in views),
+        reserved=sum(each.reserved for each in views),
+        used=sum(each.used for each in views),
+        marked=all(each.marked for each in views),
+        one_time_use=all(each.one_time_use for each in views),
+        twins=tuple(rest))
+
+
 def reserve(client: tree.TreeClient, provider: str,
-            generation: int | None = None) -> int:
+            generation: int | None = None, *, claim: bool = False) -> int:
     """Raise the reservation of a disk to all it has, marked as ours.
 
     The mark is written first: a kill in between leaves no reservation that
     nobody knows as ours. Everything else of the inventory stays.
 
     :param generation: refuse when it is another one by now.
+    :param claim: mark it also where all is reserved already.
     :returns: the generation after it.
     :raises ResourceProviderUpdateConflict: somebody else wrote meanwhile.
     :raises PlacementResourceProviderNotFound:
@@ -170,13 +201,16 @@ def reserve(client: tree.TreeClient, provider: str,
         raise exception.ResourceProviderUpdateConflict(
             uuid=provider, generation=generation,
             error='its generation is %d' % found.generation)
-    if wanted == found.by_class:
+    reserved = wanted == found.by_class
+    if reserved and not claim:
         return found.generation
     now = found.generation
     aggregates = client.get_aggregates(None, provider).uuids
     marks = {*aggregates, CARED_FOR, RESERVED}
     if marks != aggregates:
         now = client.put_aggregates(None, provider, now, marks)
+    if reserved:
+        return now
     return client.put_inventories(None, provider, now, wanted)
 
 

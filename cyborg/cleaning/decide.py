@@ -157,6 +157,10 @@ def _releasing(view, host, entry):
         return Decision(Step.RELEASE, State.RELEASING, entry.reason)
     if host.working:
         return Decision(Step.NOTHING, None)
+    if not view.marked:
+        # The write that releases it may still be under way to Placement:
+        # the mark raises the generation, and so that write is refused.
+        return Decision(Step.RESERVE, State.DIRTY, states.INTERRUPTED)
     return Decision(Step.NOTHING, State.DIRTY, states.INTERRUPTED)
 
 
@@ -198,4 +202,6 @@ def _unless_refused(decision, view, host, entry, options, now):
 
 
 def _pausing(entry, now):
-    return entry.failures and now < entry.not_before
+    # A clock that was put back must not make it wait for ever.
+    return bool(entry.failures) and (
+        0 < entry.not_before - now <= records.LONGEST_PAUSE)

@@ -70,6 +70,10 @@ def of_placement(view: records.View | None) -> tuple[Interlock, ...]:
     """Those that Placement answers."""
     if view is None:
         return (_interlock('provider', 'Placement has no provider of it'),)
+    if view.twins:
+        return (_interlock('provider', 'Placement has several providers of '
+                           'it: %s' % ', '.join(
+                               each.name for each in (view, *view.twins))),)
     return (
         _interlock('provider', '' if view.total == 1 else
                    'provider %s has %d units of %s, not 1' % (

@@ -8,6 +8,9 @@ from cyborg.nvme import canaries as nvme_canaries
 from cyborg.nvme import records as nvme_records
 
 State = states.State
+#: Longest pause after failures that may pass, in seconds.
+LONGEST_PAUSE = 3600
+_ERASING = {State.CLEANING, State.VERIFYING}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +22,8 @@ class View:
     :ivar marked: the provider is in the cleaner's aggregate: a reservation
         on it is the cleaner's, or its listener's.
     :ivar one_time_use: Nova reserves the disk itself when a guest claims it.
+    :ivar twins: other providers of the same disk, which no disk should have;
+        the numbers are those of all together, and the generation is -1.
     """
 
     provider: str
@@ -30,6 +35,7 @@ class View:
     used: int = 0
     marked: bool = False
     one_time_use: bool = False
+    twins: tuple['View', ...] = ()
 
     @property
     def fully_reserved(self) -> bool:
@@ -102,6 +108,12 @@ class Entry:
         return dataclasses.replace(
             self, state=state or State.DIRTY, was=None, was_reason='',
             reason=self.was_reason or states.INTERRUPTED)
+
+    def erased_for(self, now: float) -> float | None:
+        """Seconds that the erase under way takes; None when there is none."""
+        if self.state not in _ERASING or self.began is None:
+            return None
+        return now - self.began
 
     @property
     def label(self) -> str:

@@ -9,22 +9,18 @@ import argparse
 import json
 import sys
 
-from cliff import app
-from cliff import columns
 from cliff import command
-from cliff import commandmanager
 from cliff import lister
 from cliff import show
 from oslo_config import cfg
 
-from cyborg import version
 from cyborg.cleaner import exceptions
 from cyborg.cleaner import journal as cleaner_journal
 from cyborg.cleaner import preview
 from cyborg.cleaner import requests
 from cyborg.cleaning import decide
 from cyborg.cleaning import states
-from cyborg.common import config
+from cyborg.cmd import tool
 from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.conf import CONF
@@ -37,13 +33,6 @@ NAME = 'cyborg-nvme'
 WELL, REFUSED, UNKNOWN = 0, 1, 2
 _KEYS = ('address', 'serial', 'model', 'state', 'reason', 'reserved', 'used',
          'consumer', 'method', 'detail')
-
-
-class _Lines(columns.FormattableColumn):
-    """A list: one item a line for people, a list for programs."""
-
-    def human_readable(self):
-        return '\n'.join(self._value)
 
 
 def row(disk: preview.Disk) -> dict:
@@ -108,7 +97,7 @@ class ShowDisk(_Command, show.ShowOne):
             'way_out': meaning.way_out if meaning else
             'cyborg-nvme retry %s' % disk.address
             if disk.state == 'error' else '',
-            'interlocks': _Lines([str(lock) for lock in disk.interlocks
+            'interlocks': tool.Lines([str(lock) for lock in disk.interlocks
                                   if not lock.holds]),
             'driver': disk.facts.binding.driver or '',
             'firmware': disk.facts.firmware or ''}
@@ -156,6 +145,9 @@ class Check(_Command, lister.Lister):
                 yield (REFUSED if disk.needs_a_person else WELL, disk.address,
                        'decision', decision.step.value,
                        '%s (%s)' % (state, decision.reason))
+            if disk.overdue:
+                yield (REFUSED, disk.address, 'note', states.OVERDUE,
+                       states.MEANINGS[states.OVERDUE].text)
             due = decision is not None and decision.step in (
                 decide.Step.WAIT, decide.Step.CLEAN, decide.Step.RESUME)
             for lock in disk.interlocks:
@@ -217,31 +209,23 @@ def _request(name: str, text: str, reason: bool = False) -> type:
         '__doc__': text, 'name': name, 'get_parser': get_parser})
 
 
-class NvmeApp(app.App):
-    """The command line; ``options`` are arguments for oslo.config."""
+class NvmeApp(tool.Tool):
+    """The command line."""
+
+    name = NAME
+    text = __doc__.split('\n\n')[0]
+    service = 'cyborg-cleaner'
 
     def __init__(self, options: list[str], host=None, **kwargs):
-        commands = commandmanager.CommandManager('cyborg.nvme.commands')
-        for name, factory in (
-                ('list', ListDisks), ('show', ShowDisk), ('check', Check),
-                ('clean', _request('clean', 'Erase a disk, and offer it.')),
-                ('retry', _request('retry', 'Clean a disk in error again.')),
-                ('hold', _request('hold', 'Reserve a free disk, and leave it '
-                                          'alone.')),
-                ('release', _request('release', 'Offer a disk uncleaned.',
-                                     reason=True))):
-            commands.add_command(name, factory)
-        super().__init__(description=__doc__.split('\n\n')[0],
-                         version=version.release_string(),
-                         command_manager=commands, **kwargs)
-        self._arguments = options
+        super().__init__({
+            'list': ListDisks, 'show': ShowDisk, 'check': Check,
+            'clean': _request('clean', 'Erase a disk, and offer it.'),
+            'retry': _request('retry', 'Clean a disk in error again.'),
+            'hold': _request('hold', 'Reserve a free disk, and leave it '
+                                     'alone.'),
+            'release': _request('release', 'Offer a disk uncleaned.',
+                                reason=True)}, options, **kwargs)
         self._host = host
-
-    def build_option_parser(self, description, version, argparse_kwargs=None):
-        parser = super().build_option_parser(description, version,
-                                             argparse_kwargs)
-        _add_configuration_options(parser)
-        return parser
 
     def host(self):
         """The disks of this host, without any privilege."""
@@ -249,17 +233,12 @@ class NvmeApp(app.App):
             nvme_facts.Roots(sys=CONF.pci.sysfs_path)))
 
     def read_configuration(self) -> None:
-        """:raises cfg.Error: a file is missing, unreadable, or no config."""
-        config.parse_args([NAME, *self._arguments])
+        """:raises cfg.Error: a file is missing, unreadable, or no config.
+
+        :raises exception.OptionInvalid: a value can't be used.
+        """
+        super().read_configuration()
         option_values.check(CONF, 'cleaner', 'nvme', 'pci')
-
-
-def _add_configuration_options(parser: argparse.ArgumentParser) -> None:
-    for name, metavar in (('--config-file', 'PATH'), ('--config-dir', 'DIR')):
-        parser.add_argument(
-            name, action='append', default=[], metavar=metavar,
-            help='As for cyborg-cleaner; may be repeated, and may also follow '
-                 'the command.')
 
 
 def main(argv: list[str] | None = None, host=None, **streams) -> int:
@@ -269,17 +248,8 @@ def main(argv: list[str] | None = None, host=None, **streams) -> int:
     :param streams: ``stdout``, ``stderr`` in place of the process's.
     :returns: exit status.
     """
-    if not streams:
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            stream.reconfigure(errors='backslashreplace')
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    _add_configuration_options(parser)
-    found, rest = parser.parse_known_args(sys.argv[1:] if argv is None
-                                          else argv[1:])
-    options = ['%s=%s' % (name, value) for name, values in (
-        ('--config-file', found.config_file),
-        ('--config-dir', found.config_dir)) for value in values]
-    return NvmeApp(options, host, **streams).run(rest or ['help'])
+    return tool.main(lambda options: NvmeApp(options, host, **streams), argv,
+                     streams)
 
 
 if __name__ == '__main__':

@@ -11,20 +11,16 @@ import logging
 import os
 import sys
 
-from cliff import app
-from cliff import columns
 from cliff import command
-from cliff import commandmanager
 from cliff import lister
 from cliff import show
 from oslo_config import cfg
 
-from cyborg import version
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.cmd import pci_check
 from cyborg.cmd import pci_rows
 from cyborg.cmd import pci_tree
-from cyborg.common import config
+from cyborg.cmd import tool
 from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.conf import CONF
@@ -34,13 +30,6 @@ from cyborg.pci import links
 NAME = 'cyborg-pci'
 #: Longest time to wait for a conductor, in seconds.
 _LONGEST = 3600
-
-
-class _Lines(columns.FormattableColumn):
-    """A list: one item a line for people, a list for programs."""
-
-    def human_readable(self):
-        return '\n'.join(self._value)
 
 
 class _Command(command.Command):
@@ -81,12 +70,12 @@ class ShowDevice(_Command, show.ShowOne):
             if verdict.device.address == wanted:
                 device = verdict.device
                 row = pci_rows.verdict_row(verdict) | {
-                    'virtual_functions': _Lines(
+                    'virtual_functions': tool.Lines(
                         [str(a) for a in device.virtfns]),
-                    'network_interfaces': _Lines(list(device.net_names)),
-                    'upstream': _Lines([str(a) for a in links.upstream(
+                    'network_interfaces': tool.Lines(list(device.net_names)),
+                    'upstream': tool.Lines([str(a) for a in links.upstream(
                         CONF.pci.sysfs_path, wanted)]),
-                    'advice': _Lines(list(verdict.advice))}
+                    'advice': tool.Lines(list(verdict.advice))}
                 return tuple(row), tuple(row.values())
         for fault in found.faults:
             if fault.address == wanted:
@@ -197,28 +186,16 @@ def _quiet(name: str):
         log.setLevel(level)
 
 
-class PciApp(app.App):
-    """The command line; ``options`` are arguments for oslo.config."""
+class PciApp(tool.Tool):
+    """The command line."""
+
+    name = NAME
+    text = __doc__.split('\n\n')[0]
+    service = 'the agent'
 
     def __init__(self, options: list[str], **kwargs):
-        commands = commandmanager.CommandManager('cyborg.pci.commands')
-        for name, factory in (('list', ListDevices), ('show', ShowDevice),
-                              ('check', Check), ('tree', Tree)):
-            commands.add_command(name, factory)
-        super().__init__(description=__doc__.split('\n\n')[0],
-                         version=version.release_string(),
-                         command_manager=commands, **kwargs)
-        self._arguments = options
-
-    def build_option_parser(self, description, version, argparse_kwargs=None):
-        parser = super().build_option_parser(description, version,
-                                             argparse_kwargs)
-        _add_configuration_options(parser)
-        return parser
-
-    def read_configuration(self) -> None:
-        """:raises cfg.Error: a file is missing, unreadable, or no config."""
-        config.parse_args([NAME, *self._arguments])
+        super().__init__({'list': ListDevices, 'show': ShowDevice,
+                          'check': Check, 'tree': Tree}, options, **kwargs)
 
 
 def _seconds(text: str) -> float:
@@ -229,32 +206,14 @@ def _seconds(text: str) -> float:
     return value
 
 
-def _add_configuration_options(parser: argparse.ArgumentParser) -> None:
-    for name, metavar in (('--config-file', 'PATH'), ('--config-dir', 'DIR')):
-        parser.add_argument(
-            name, action='append', default=[], metavar=metavar,
-            help='As for the agent; may be repeated, and may also follow '
-                 'the command.')
-
-
 def main(argv: list[str] | None = None, **streams) -> int:
     """Run one command.
 
     :param streams: ``stdout``, ``stderr`` in place of the process's.
     :returns: exit status.
     """
-    if not streams:
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            # Rather an escaped letter than no answer.
-            stream.reconfigure(errors='backslashreplace')
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    _add_configuration_options(parser)
-    found, rest = parser.parse_known_args(sys.argv[1:] if argv is None
-                                          else argv[1:])
-    options = ['%s=%s' % (name, value) for name, values in (
-        ('--config-file', found.config_file),
-        ('--config-dir', found.config_dir)) for value in values]
-    return PciApp(options, **streams).run(rest or ['help'])
+    return tool.main(lambda options: PciApp(options, **streams), argv,
+                     streams)
 
 
 if __name__ == '__main__':

@@ -561,6 +561,13 @@ class MdevFailed(CyborgException):
                  'host %(host)s): %(reason)s')
 
 
+class PrivilegedHelperFailed(CyborgException):
+    _msg_fmt = _('The privileged helper of host %(host)s does not work: '
+                 '%(reason)s. It is started by [%(section)s] helper_command, '
+                 'which is "sudo privsep-helper" unless set; try that as the '
+                 'user of the service.')
+
+
 class ControlPathInvalid(Invalid):
     _msg_fmt = _('The control path %(info)s of a device of host %(host)s is '
                  'no PCI address: it needs domain, bus, device and function '

@@ -39,9 +39,28 @@ def errors(conf: cfg.ConfigOpts, *groups: str
     names += [(group, name) for group in groups for name in conf[group]]
     for group, name in names:
         try:
-            getattr(conf[group] if group else conf, name)
+            value = getattr(conf[group] if group else conf, name)
         except cfg.Error as error:
             yield _explained(error, conf, group, name)
+            continue
+        option = _option(name, group) if value is None else None
+        # To oslo.config an empty number is none, whatever the default is.
+        if option is not None and option.default is not None and isinstance(
+                option.type, types.Number):
+            yield refused(conf, group or 'DEFAULT', name,
+                          _expected(option.type))
+
+
+def refused(conf: cfg.ConfigOpts, group: str, name: str,
+            expected: str) -> exception.OptionInvalid:
+    """The same error for a value of the right type that is of no use.
+
+    :param expected: such as "an absolute path"
+    """
+    value, place = _as_written(conf, group, name, _option(name, group))
+    return exception.OptionInvalid(
+        group=group, option=name, value=value, place=place,
+        reason=_('%s is expected') % expected)
 
 
 def _explained(error: cfg.Error, conf: cfg.ConfigOpts, group: str | None,

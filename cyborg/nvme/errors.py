@@ -124,9 +124,13 @@ class WrongDisk(NvmeError):
 
 
 class NotHeld(NvmeError):
-    """A write or an erase was asked for without an exclusive hold."""
+    """A write or an erase was asked for without an exclusive hold.
+
+    As when the process that held the disk has ended.
+    """
 
     reason = 'not held'
+    transient = True
 
     def __init__(self, disk: str, what: str):
         super().__init__(disk, '%s needs an exclusive hold of every namespace '
@@ -137,6 +141,7 @@ class LockBroken(NvmeError):
     """What was held is not the same any more."""
 
     reason = 'lock broken'
+    transient = True
 
     def __init__(self, disk: str, what: str):
         super().__init__(

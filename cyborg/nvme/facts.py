@@ -244,11 +244,19 @@ def check_touchable(facts: records.Facts) -> None:
         raise errors.InUse(facts.address, facts.uses)
 
 
+def passing(uses: tuple[records.Use, ...]) -> bool:
+    """Whether all that stands in the way mostly goes by itself.
+
+    udev, and what it starts, looks into each block device that appears or
+    was written to.
+    """
+    return bool(uses) and all(use.kind in ('opener', 'exclusive opener')
+                              for use in uses)
+
+
 def await_touchable(look: Callable[[], records.Facts],
                     seconds: float | None = None) -> records.Facts:
     """See the same, but let those who open a disk for a moment finish.
-
-    udev looks into every block device that appears or was written to.
 
     :param look: gives the facts of now.
     :param seconds: how long; OPENER_SECONDS by default.
@@ -258,9 +266,7 @@ def await_touchable(look: Callable[[], records.Facts],
         OPENER_SECONDS if seconds is None else seconds)
     while True:
         facts = look()
-        passing = facts.uses and all(use.kind == 'opener'
-                                     for use in facts.uses)
-        if not passing or time.monotonic() > limit:
+        if not passing(facts.uses) or time.monotonic() > limit:
             check_touchable(facts)
             return facts
         time.sleep(_PAUSE)

@@ -23,6 +23,8 @@ from cyborg.nvme import structures
 READY_SECONDS = 60
 _PAUSE = 0.1
 _NVME = 'nvme'
+#: What a call gives whose device went away below it.
+_GONE = (errno.ENODEV, errno.ENXIO)
 _GROUPS = ('vfio/%s', 'vfio/noiommu-%s')
 
 
@@ -76,13 +78,25 @@ class Port:
             self.check_hold()
             nvme_facts.await_touchable(self.facts)
         handle = self._controller()
+        number = self._kernel.number(handle)
         try:
             return self._kernel.admin(handle, command, data)
         except OSError as error:
-            raise errors.DiskFailed(self.address, found.name,
-                                    error) from None
+            raise self._failure(found.name, error, number) from None
         finally:
             self._kernel.close(handle)
+
+    def _failure(self, what: str, error: OSError,
+                 number: str) -> errors.NvmeError:
+        """A disk that fails, or a node that is no longer its own."""
+        name = nvme_facts.controller_name(self._roots, self.address)
+        if error.errno in _GONE and self._controller_number(name) != number:
+            return errors.NotReady(self.address, 'being replaced')
+        return errors.DiskFailed(self.address, what, error)
+
+    def _controller_number(self, name: str | None) -> str | None:
+        return nvme_facts.first_line(os.path.join(
+            self._roots.sys, 'class/nvme', name or '-', 'dev'))
 
     def _controller(self) -> int:
         """Open the controller's character device; never another one's."""
@@ -91,8 +105,7 @@ class Port:
             if not os.path.exists(self._roots.pci(self.address)):
                 raise errors.Absent(self.address)
             raise errors.NoDriver(self.address, self._driver())
-        number = nvme_facts.first_line(os.path.join(
-            self._roots.sys, 'class/nvme', name, 'dev'))
+        number = self._controller_number(name)
         try:
             handle = self._kernel.open_controller(name)
         except OSError as error:
@@ -179,10 +192,22 @@ class Port:
             if shown in self._open:
                 self._open[shown].block = block
             else:
-                self._open[shown] = self._hold_block(block)
+                self._open[shown] = self._await_block(block)
 
     def _blocks(self) -> tuple[records.BlockDevice, ...]:
         return nvme_facts.block_devices(self._roots, self.address)
+
+    def _await_block(self, block) -> _Open:
+        """Hold it, once those who have it for a moment are gone."""
+        limit = time.monotonic() + nvme_facts.OPENER_SECONDS
+        while True:
+            try:
+                return self._hold_block(block)
+            except errors.InUse as error:
+                if (not nvme_facts.passing(error.uses)
+                        or time.monotonic() > limit):
+                    raise
+            time.sleep(_PAUSE)
 
     def _hold_block(self, block) -> _Open:
         try:
@@ -267,10 +292,11 @@ class Port:
 
     def rescan(self, nsids: tuple[int, ...]) -> None:
         handle = self._controller()
+        number = self._kernel.number(handle)
         try:
             self._kernel.rescan(handle)
         except OSError as error:
-            raise errors.DiskFailed(self.address, 'a rescan', error) from None
+            raise self._failure('a rescan', error, number) from None
         finally:
             self._kernel.close(handle)
         self._wait(lambda: self._shows(nsids), 'not showing namespaces %s' %

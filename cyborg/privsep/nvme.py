@@ -13,9 +13,12 @@ import re
 import threading
 
 from oslo_config import cfg
+from oslo_log import log as logging
 from oslo_privsep import capabilities
+from oslo_privsep import daemon
 from oslo_privsep import priv_context
 
+from cyborg.common import exception
 from cyborg.nvme import errors
 from cyborg.nvme import linux
 from cyborg.nvme import local
@@ -24,6 +27,8 @@ from cyborg.nvme import port as nvme_port
 from cyborg.nvme import records
 from cyborg.nvme import structures
 from cyborg.pci import address as pci_address
+
+LOG = logging.getLogger(__name__)
 
 _SECTION = 'cyborg_nvme'
 
@@ -183,13 +188,28 @@ class Host:
 
     def __init__(self):
         self._unprivileged = local.Host(linux.Kernel())
+        self._trouble = ''
 
     def addresses(self) -> tuple[str, ...]:
         return self._unprivileged.addresses()
 
     def facts(self, addresses: Iterable[str]) -> dict[str, records.Facts]:
+        """Where the helper does not work, what anybody may read.
+
+        That is enough to reserve what is used; nothing can be held, and so
+        nothing be erased, without it.
+        """
+        try:
+            found = _value(facts, list(addresses))
+        except exception.PrivilegedHelperFailed as error:
+            if self._trouble != error.message:
+                LOG.error('%s Disks are reserved, and none is cleaned.',
+                          error.message)
+            self._trouble = error.message
+            return self._unprivileged.facts(addresses)
+        self._trouble = ''
         return {each['address']: plain.from_plain(records.Facts, each)
-                for each in _value(facts(list(addresses)))}
+                for each in found}
 
     def port(self, address: str) -> 'Port':
         return Port(address)
@@ -202,39 +222,52 @@ class Port:
         self.address = address
 
     def facts(self) -> records.Facts:
-        [found] = _value(facts([self.address]))
+        [found] = _value(facts, [self.address])
         return plain.from_plain(records.Facts, found)
 
     def admin(self, command: bytes,
               data: bytes = b'') -> nvme_port.Completion:
-        status, result, answer = _value(admin(self.address, command, data))
+        status, result, answer = _value(
+            admin, self.address, command, data)
         return nvme_port.Completion(status, result, bytes(answer))
 
     def hold(self) -> tuple[nvme_port.Held, ...]:
         return tuple(plain.from_plain(nvme_port.Held, each)
-                     for each in _value(hold(self.address)))
+                     for each in _value(hold, self.address))
 
     def check_hold(self) -> None:
-        _value(check_hold(self.address))
+        _value(check_hold, self.address)
 
     def release(self) -> None:
-        _value(release(self.address))
+        _value(release, self.address)
 
     def read(self, nsid: int, offset: int, length: int) -> bytes:
-        return bytes(_value(read(self.address, nsid, offset, length)))
+        return bytes(_value(read, self.address, nsid, offset, length))
 
     def write(self, nsid: int, offset: int, data: bytes) -> None:
-        _value(write(self.address, nsid, offset, data))
+        _value(write, self.address, nsid, offset, data)
 
     def rescan(self, nsids: tuple[int, ...]) -> None:
-        _value(rescan(self.address, list(nsids)))
+        _value(rescan, self.address, list(nsids))
 
     def restore_binding(self, binding: records.Binding) -> None:
-        _value(restore_binding(self.address, binding.driver,
-                               binding.override))
+        _value(restore_binding, self.address, binding.driver,
+               binding.override)
 
 
-def _value(answer: dict):
+def _value(function, *args):
+    """What a privileged function answers.
+
+    :raises errors.NvmeError: what it found.
+    :raises PrivilegedHelperFailed: it can't be asked; the helper is started
+        anew by the next call, and holds nothing then.
+    """
+    try:
+        answer = function(*args)
+    except (OSError, daemon.FailedToDropPrivileges) as error:
+        raise exception.PrivilegedHelperFailed(
+            host=cfg.CONF.host, section=_SECTION,
+            reason=exception.plain_text(error)) from error
     if 'error' in answer:
         raise plain.error_from_plain(answer['error'])
     return answer['value']

@@ -104,8 +104,7 @@ class World:
         self._tree.add(address, media.state().identity.vid, 0xa808, 0x010802,
                        totalvfs=totalvfs, iommu_group=int(function.group))
         self._pci(address, 'driver_override', '(null)\n')
-        with open(self.at('functions', address), 'w') as stream:
-            json.dump(dataclasses.asdict(function), stream)
+        self._put(address, function)
         if driver is not None:
             self._bind(address, driver)
         return media
@@ -134,6 +133,20 @@ class World:
         os.rename(self.at('functions', address),
                   self.at('functions', address + '.pulled-%d' % len(
                       os.listdir(self.at('functions')))))
+
+    def renumber(self, one: str, other: str) -> None:
+        """Let two disks at the nvme driver swap their names.
+
+        As when both get the driver anew: what had them open has nothing.
+        """
+        functions = [self._function(each) for each in (one, other)]
+        for address, before, after in zip((one, other), functions,
+                                          reversed(functions), strict=True):
+            self._unpublish(address)
+            self._put(address, dataclasses.replace(
+                before, instance=after.instance))
+        for address in (one, other):
+            self.publish(address)
 
     def lose_power(self, address: str) -> None:
         """A sanitize begins anew when power is back, as disks do."""
@@ -324,6 +337,10 @@ class World:
     def _roots(self):
         return nvme_facts.Roots(self.at('sys'), self.at('proc'),
                                 self.at('dev'))
+
+    def _put(self, address: str, function: _Function) -> None:
+        with open(self.at('functions', address), 'w') as stream:
+            json.dump(dataclasses.asdict(function), stream)
 
     def _function(self, address: str) -> _Function:
         with open(self.at('functions', address)) as stream:

@@ -44,6 +44,12 @@ class BenchmarksTest(base.TestCase):
         self.assertLess(statements, 16)
         self.assertEqual(1, calls)
 
+    def test_cleaner(self):
+        """CLEAN-1: two calls, whatever the number of disks."""
+        found = self.figures('cleaner', '--quick', '--repeat', '1')
+        self.assertEqual({'4': 2, '64': 2}, {
+            number: figures['calls'] for number, figures in found.items()})
+
     def test_refusals(self):
         """No request costs more than a tenth of a second."""
         found = self.figures('refusals')

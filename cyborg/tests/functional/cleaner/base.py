@@ -4,6 +4,7 @@
 import dataclasses
 import json
 import os
+import threading
 
 import fixtures
 
@@ -13,6 +14,7 @@ from cyborg.nvme.simulate import world as sim_world
 from cyborg.placement import tree
 from cyborg.tests import base
 from cyborg.tests.fixtures import placement as placement_fixture
+from cyborg.tests.fixtures import processes
 
 NODE = 'compute-1'
 ONE, TWO = '0000:81:00.0', '0000:82:00.0'
@@ -39,6 +41,13 @@ def at_once(target, job):
     return Ran()
 
 
+def beside(target, job):
+    """A thread of its own, as in the service."""
+    thread = threading.Thread(target=target, args=(job,), daemon=True)
+    thread.start()
+    return thread
+
+
 class Clock:
     def __init__(self):
         self.time = 1_800_000_000.0
@@ -54,12 +63,14 @@ class ComputeHost(fixtures.Fixture):
     """One host, its disks, Nova's providers, and its cleaner.
 
     :param disks: addresses; serials are made from their number.
+    :param placement: the fixture that makes Placement, or its model.
     """
 
     def __init__(self, conf, *disks: str, one_time_use: bool = False,
-                 **options):
+                 placement=placement_fixture.PlacementFixture, **options):
         super().__init__()
         self.conf = conf
+        self._placement = placement
         self._addresses = disks
         self.one_time_use = one_time_use
         self.options = options
@@ -67,7 +78,7 @@ class ComputeHost(fixtures.Fixture):
 
     def _setUp(self):
         self.clock = Clock()
-        self.placement = self.useFixture(placement_fixture.PlacementFixture())
+        self.placement = self.useFixture(self._placement())
         self.path = self.useFixture(fixtures.TempDir()).path
         self.world = sim_world.World(self.path, self.clock)
         self.root = self.placement.add_provider(NODE)
@@ -105,10 +116,13 @@ class ComputeHost(fixtures.Fixture):
 
     # The cleaner
 
+    def client(self) -> tree.TreeClient:
+        return tree.TreeClient(self.placement.adapter())
+
     def start(self, spawn=at_once, client=None, pause: float = 0.0):
         cleaner = service.build(
             service.CONF, self.world.host(self.on_call),
-            client or tree.TreeClient(), now=self.clock, spawn=spawn)
+            client or self.client(), now=self.clock, spawn=spawn)
         cleaner._settings = dataclasses.replace(cleaner._settings,
                                                 pause=pause)
         cleaner.start()
@@ -124,6 +138,10 @@ class ComputeHost(fixtures.Fixture):
     def look(self, times: int = 1):
         for _ in range(times):
             self.cleaner.look()
+
+    def wait_for(self, condition) -> None:
+        """What a thread of the cleaner does."""
+        processes.wait_until(condition, 'the cleaner', 60, 0.02)
 
     def entry(self, address: str = ONE):
         found = [entry for entry in self.cleaner.entries.values()
@@ -177,12 +195,13 @@ class CleanerTestCase(base.TestCase):
     disks = (ONE,)
     one_time_use = False
     options: dict = {}
+    placement = placement_fixture.PlacementFixture
 
     def setUp(self):
         super().setUp()
         self.host = self.useFixture(ComputeHost(
             self.conf, *self.disks, one_time_use=self.one_time_use,
-            **self.options))
+            placement=self.placement, **self.options))
 
     def assertOffered(self, address=ONE):
         self.assertEqual(('sealed', 'verified'), self.host.state(address))

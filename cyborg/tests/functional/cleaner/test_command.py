@@ -10,6 +10,7 @@ import time
 from cyborg.cmd import nvme
 from cyborg.tests import amount
 from cyborg.tests import base as base_test
+from cyborg.tests.fixtures import placement_model
 from cyborg.tests.functional.cleaner import base
 
 ONE, TWO = base.ONE, base.TWO
@@ -214,7 +215,8 @@ class CallsTest(base_test.TestCase):
         found = []
         for number in (4, 64):
             host = self.useFixture(base.ComputeHost(self.conf, *(
-                '0000:%02x:00.0' % (0x40 + each) for each in range(number))))
+                '0000:%02x:00.0' % (0x40 + each) for each in range(number)),
+                placement=placement_model.PlacementModel))
             for address in host.providers:
                 host.allocate(address)
             host.start()
@@ -233,6 +235,7 @@ class ManyTest(base.CleanerTestCase):
     disks = tuple('0000:%02x:00.0' % (0x40 + number) for number in range(
         amount.amount('CYBORG_TEST_CLEANER_DISKS', 12, 64)))
     options = {'concurrency': 2}
+    placement = placement_model.PlacementModel
 
     def test_one_that_hangs(self):
         """CLEAN-26, CLEAN-27, CLEAN-19: the others finish."""

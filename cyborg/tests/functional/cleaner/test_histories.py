@@ -15,8 +15,8 @@ from cyborg.cleaner import listener
 from cyborg.cleaning import states
 from cyborg.common import exception
 from cyborg.nvme.simulate import kernel as sim_kernel
-from cyborg.placement import tree
 from cyborg.tests import amount
+from cyborg.tests.fixtures import placement_model
 from cyborg.tests.functional.cleaner import base
 from cyborg.tests.functional.cleaner import test_kills
 from cyborg.tests.functional.cleaner import test_listener
@@ -55,9 +55,9 @@ class History:
         self.secrets: dict[str, list[bytes]] = {ONE: [], TWO: []}
         self.excused: set[str] = set()
         self.unseen: set[str] = set()
-        self.log: list[str] = []
+        self.log: list[str] = ['seed %d' % seed]
         self.number = seed * 1000
-        self.endpoint = listener.Endpoint(tree.TreeClient(),
+        self.endpoint = listener.Endpoint(self.host.client(),
                                           lambda host: None)
 
     def run(self) -> None:
@@ -237,6 +237,7 @@ class HistoriesTest(base.CleanerTestCase):
 
     disks = (ONE, TWO)
     timeout = 4 * 3600
+    placement = placement_model.PlacementModel
 
     def setUp(self):
         super().setUp()

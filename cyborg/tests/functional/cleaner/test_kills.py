@@ -45,8 +45,8 @@ class Killer:
             return result
         return call
 
-    def client(self) -> tree.TreeClient:
-        client = tree.TreeClient()
+    def client(self, client: tree.TreeClient) -> tree.TreeClient:
+        """The same client, whose writes are points."""
         for name in ('put_inventories', 'put_aggregates'):
             setattr(client, name, self.around(getattr(client, name), name))
         return client
@@ -54,7 +54,7 @@ class Killer:
 
 def start(host: base.ComputeHost, killer: Killer) -> None:
     host.on_call = killer.point
-    cleaner = host.start(client=killer.client())
+    cleaner = host.start(client=killer.client(host.client()))
     journal = cleaner.book.journal
     journal._write = killer.around(journal._write, 'journal')
 

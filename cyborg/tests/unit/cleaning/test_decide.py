@@ -82,7 +82,10 @@ TABLE = [
      Step.RESERVE, State.DIRTY, 'reservation lost'),
     ('CLEAN-23 the release went through', entry(State.RELEASING),
      OPEN | NEXT, Step.NOTHING, State.SEALED, 'verified'),
-    ('CLEAN-23 it did not', entry(State.RELEASING), TAKEN,
+    # Its write may still come: the mark lets that be refused.
+    ('CLEAN-23 it did not, or not yet', entry(State.RELEASING), TAKEN,
+     Step.RESERVE, State.DIRTY, 'interrupted'),
+    ('CLEAN-23 it did not', entry(State.RELEASING), OURS,
      Step.NOTHING, State.DIRTY, 'interrupted'),
     ('CLEAN-23 somebody else opened it', entry(State.RELEASING),
      OPEN | LATER, Step.RESERVE, State.DIRTY, 'reservation lost'),

@@ -22,6 +22,7 @@ monkey_patch.patch()
 
 from nova import exception  # noqa: E402
 from nova.tests.fixtures import libvirt as fakelibvirt  # noqa: E402
+from nova.tests.functional.api import client  # noqa: E402
 from nova.tests.functional.libvirt import test_pci_in_placement as nova_pci  # noqa: E402
 from placement import deploy  # noqa: E402
 
@@ -55,6 +56,13 @@ class Stories(nova_pci.PlacementPCIReportingTests):
              'product_id': fakelibvirt.PCI_PROD_ID, 'name': 'nvme'}]))
         self.flavor = self._create_flavor(
             extra_spec={'pci_passthrough:alias': 'nvme:1'})
+        if 'number_of_vfs' in self.id():
+            self.spec = [{'vendor_id': fakelibvirt.PCI_VEND_ID,
+                          'product_id': fakelibvirt.VF_PROD_ID}]
+            self.configure()
+            self.start_compute(hostname='compute1', pci_info=self.vfs(4))
+            self._start_peer()
+            return
         self.start_compute(hostname='compute1', pci_info=self.devices(1))
         self._start_peer()
         self.assertState(self.do('look'), 'sealed', 'verified', reserved=0)
@@ -67,6 +75,11 @@ class Stories(nova_pci.PlacementPCIReportingTests):
     def devices(number):
         return fakelibvirt.HostPCIDevicesInfo(
             num_pci=number, num_pfs=0, num_vfs=0)
+
+    @staticmethod
+    def vfs(number):
+        return fakelibvirt.HostPCIDevicesInfo(
+            num_pci=0, num_pfs=1, num_vfs=number)
 
     def _start_peer(self):
         application = deploy.loadapp(self.placement.conf_fixture.conf
@@ -242,6 +255,34 @@ class Stories(nova_pci.PlacementPCIReportingTests):
             self.restart_compute_service('compute1')
 
         self._made_anew(other, lambda: None)
+
+    def test_made_anew_as_the_number_of_vfs_changed(self):
+        """CLEAN-9, CLEAN-4: VFs are counted on their PF's provider."""
+        self.assertState(self.do('look'), 'dirty', 'unknown disk',
+                         reserved=4, touched=0)
+        self.restart_compute_service('compute1', pci_info=self.vfs(2),
+                                     keep_hypervisor_state=False)
+        self.assertEqual(0, self.reserved)
+        self.assertState(self.do('look'), 'dirty', 'reservation lost',
+                         reserved=2, touched=0)
+
+    def test_a_delete_that_fails(self):
+        """CLEAN-3, CLEAN-14: delete.end is sent, and all is as before."""
+        server = self.used()
+        before = self.do('state')['touched']
+        self.computes['compute1'].stop()
+        service = self.api.get_services(binary='nova-compute')[0]
+        self.api.put_service(service['id'], {'forced_down': True})
+        with mock.patch('nova.network.neutron.API.deallocate_for_instance',
+                        side_effect=exception.PortNotFound(port_id='x')):
+            error = self.assertRaises(client.OpenStackApiException,
+                                      self.api.delete_server, server['id'])
+        self.assertEqual(500, error.response.status_code)
+        self.assertIn('instance.delete.end', self.forward())
+        self.assertState(self.do('look'), 'in_use', 'allocated', reserved=1,
+                         secret=True, touched=before)
+        self.assertEqual('ACTIVE', self.api.get_server(
+            server['id'])['status'])
 
     def test_a_failed_start(self):
         """CLEAN-11: the device may have been used."""
