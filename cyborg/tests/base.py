@@ -11,7 +11,7 @@ from cyborg.tests.fixtures import conf as conf_fixture
 from cyborg.tests.fixtures import logging as log_fixture
 
 # Seconds after which a hanging test fails.
-TIMEOUT = int(os.environ.get('OS_TEST_TIMEOUT', '120'))
+TIMEOUT = int(os.environ.get('OS_TEST_TIMEOUT', '600'))
 
 
 class TestCase(testtools.TestCase):
@@ -21,12 +21,13 @@ class TestCase(testtools.TestCase):
     ``self.logs`` the :class:`~cyborg.tests.fixtures.logging.LogFixture`.
     """
 
-    #: Seconds; a class with slower tests sets its own.
+    #: Seconds; a class with slower tests sets more.
     timeout = TIMEOUT
 
     def setUp(self):
         super().setUp()
-        self.useFixture(fixtures.Timeout(self.timeout, gentle=True))
+        self.useFixture(fixtures.Timeout(max(self.timeout, TIMEOUT),
+                                         gentle=True))
         # A first failure shows what was logged.
         self.logs = self.useFixture(log_fixture.LogFixture())
         self.addOnException(self._attach_logs)

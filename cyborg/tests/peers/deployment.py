@@ -111,7 +111,7 @@ class Deployment(fixtures.Fixture):
         """A provider for the host, as ``nova-compute`` makes it."""
         requests.post(self.placement + '/resource_providers',
                       headers=PLACEMENT, json={'name': self.host},
-                      timeout=30).raise_for_status()
+                      timeout=300).raise_for_status()
 
     def configure(self, options=''):
         """Write the configuration file all services read.
@@ -154,7 +154,7 @@ class Deployment(fixtures.Fixture):
         """
         done = subprocess.run(
             [str(bin_folder / name), '--config-file', str(self.config),
-             *arguments], capture_output=True, text=True, timeout=180)
+             *arguments], capture_output=True, text=True, timeout=300)
         if done.returncode:
             raise AssertionError('%s %s: %s\n%s' % (
                 name, arguments, done.stdout, done.stderr))
@@ -175,7 +175,7 @@ class Deployment(fixtures.Fixture):
             [bin_folder / 'python', HERE / 'serve.py',
              'cyborg.wsgi.api:application', port, '--config-file',
              self.config], self.folder / ('api-%d.log' % port)))
-        process.wait_for_port(port, 60)
+        process.wait_for_port(port)
         return Api('http://127.0.0.1:%d' % port, process)
 
     def providers(self) -> dict[str, dict]:
@@ -195,7 +195,7 @@ class Deployment(fixtures.Fixture):
 
     def _placement(self, path):
         answer = requests.get(self.placement + path, headers=PLACEMENT,
-                              timeout=30)
+                              timeout=300)
         answer.raise_for_status()
         return answer.json()
 
@@ -215,7 +215,7 @@ class Api:
 
     def call(self, method, path, body=None, version='2.3', headers=None):
         return requests.request(
-            method, self.url + path, json=body, timeout=60,
+            method, self.url + path, json=body, timeout=300,
             headers=dict(headers or ADMIN, **{
                 'OpenStack-API-Version': 'accelerator ' + version}))
 

@@ -51,7 +51,7 @@ class MixedReleases(testtools.TestCase):
         self.started += 1
         found = self.cloud.service(release, name, number=self.started)
         if name == 'cyborg-conductor' and release == self.theirs:
-            found.wait_for_output('Created RPC server', 60)
+            found.wait_for_output('Created RPC server')
         return found
 
     def fill(self):
@@ -141,7 +141,7 @@ class MixedReleases(testtools.TestCase):
         self.configure(more)
         agent = self.start(OURS, 'cyborg-agent')
         processes.wait_until(lambda: any(
-            line in agent.output for line in lines), str(lines), 90)
+            line in agent.output for line in lines), str(lines))
         agent.stop()
         return agent
 

@@ -65,7 +65,7 @@ class ReleasedAgent(testtools.TestCase):
             for process in (conductor, agent):
                 self.assertIsNone(process.process.poll(), process.output)
             return len(found) == 4
-        processes.wait_until(complete, 'first report', 60)
+        processes.wait_until(complete, 'first report')
         result = {name: rows(query) for name, query in QUERIES.items()}
         result['providers'] = cloud.providers()
         conductor.stop()

@@ -22,6 +22,6 @@ class FloorsTest(base.TestCase):
              'import sys; from importlinter import cli; '
              'sys.exit(cli.lint_imports(no_cache=True))'],
             cwd=default.PACKAGE_PARENT, capture_output=True, text=True,
-            timeout=100)
+            timeout=300)
         self.assertEqual(0, result.returncode,
                          result.stdout + result.stderr)

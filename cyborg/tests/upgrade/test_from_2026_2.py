@@ -68,7 +68,7 @@ class Upgrade(testscenarios.WithScenarios, testtools.TestCase):
         """Devices, profiles and ARQs in several states, all by 2026.2."""
         self.cloud.command(self.released, 'cyborg-dbsync', *self.create)
         services = [self.cloud.service(self.released, 'cyborg-conductor')]
-        services[0].wait_for_output('Created RPC server', 60)
+        services[0].wait_for_output('Created RPC server')
         services.append(self.cloud.service(self.released, 'cyborg-agent'))
         api = self.cloud.api(self.released)
         processes.wait_until(lambda: len(api.get('/v2/deployables')[
@@ -168,7 +168,7 @@ class Upgrade(testscenarios.WithScenarios, testtools.TestCase):
         """One report of a new agent that updates so many handles."""
         agent = self.agent()
         agent.wait_for_output('managed mode updated on %d attach handles'
-                              % updated, 60)
+                              % updated)
         self.assertEqual(0, agent.stop())
         self.assertNotIn(' ERROR ', agent.output)
 

@@ -82,13 +82,13 @@ class _Case(base.ServersTestCase):
         conductor = self.servers.conductor
         start = len(conductor.output)
         conductor.start()
-        conductor.wait_for_output('serves topic', 120, start)
+        conductor.wait_for_output('serves topic', since=start)
 
     def add_conductor(self) -> None:
         conductor = self.useFixture(self.servers.process('conductor', {
             'DEFAULT': {'host': 'conductor-2'},
             'database': {'connection': self.servers.db.url}}))
-        conductor.wait_for_output('serves topic', 120)
+        conductor.wait_for_output('serves topic')
         self.conductors.append(conductor)
 
     # The agent
@@ -113,7 +113,7 @@ class _Case(base.ServersTestCase):
         self.cloud.configure(rpc_response_timeout=PATIENCE)
         agent = self.cloud.agent = self.useFixture(
             self.servers.process('agent', self.cloud.options))
-        conductor, = processes.wait_until(self.dead, 'a dead conductor', 120)
+        conductor, = processes.wait_until(self.dead, 'a dead conductor')
         os.kill(agent.process.pid, signal.SIGSTOP)
         try:
             self.assertEqual(-signal.SIGKILL, conductor.process.returncode)
@@ -128,7 +128,7 @@ class _Case(base.ServersTestCase):
     def wait_for_next_report(self, said: str) -> None:
         """REC-7: the failure is logged, the start is over, it goes on."""
         agent = self.cloud.agent
-        agent.wait_for_output(said, 120)
+        agent.wait_for_output(said)
         failed, = [line for line in agent.output.splitlines()
                    if 'could not report' in line]
         self.assertIn('WARNING', failed)

@@ -273,7 +273,7 @@ class PreviewOverRabbitMQTest(agent_base.ServersTestCase):
         done = subprocess.run(
             [pathlib.Path(sys.executable).parent / 'cyborg-pci', 'check',
              '--persisted', '-f', 'json', '--config-file', config],
-            capture_output=True, text=True, timeout=60,
+            capture_output=True, text=True, timeout=300,
             env=dict(os.environ, PYTHONWARNINGS='ignore'))
         self.assertEqual(1, done.returncode, done.stderr)
         found = {row['subject']: row for row in json.loads(done.stdout)

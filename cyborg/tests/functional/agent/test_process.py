@@ -105,7 +105,7 @@ class TestAlone(base.TestCase):
     def test_missing_configuration_file(self):
         done = subprocess.run(
             [BIN / 'cyborg-agent', '--config-file', '/nonexistent.conf'],
-            capture_output=True, text=True, env=QUIET, timeout=30)
+            capture_output=True, text=True, env=QUIET, timeout=300)
         self.assertEqual(1, done.returncode)
         self.assertEqual('cyborg-agent cannot start: Failed to find some '
                          'config files: /nonexistent.conf\n', done.stderr)
@@ -123,7 +123,7 @@ class TestAlone(base.TestCase):
             'rabbit://nobody:***@127.0.0.1:%d/ of host compute-1' % port)
         started = time.monotonic()
         self.assertEqual(0, process.stop())
-        self.assertLess(time.monotonic() - started, 10)
+        self.assertLess(time.monotonic() - started, 60)
         self.assertIn('Told to stop while waiting for the message broker',
                       process.output)
 
@@ -144,7 +144,7 @@ class TestAlone(base.TestCase):
                     import cyborg.db.api
                 except ImportError:
                     print(len(devices))
-            """)], capture_output=True, text=True, timeout=60,
+            """)], capture_output=True, text=True, timeout=300,
             env=QUIET)
         self.assertEqual('1\n', done.stdout, done.stderr)
 
@@ -183,7 +183,7 @@ class TestWithServers(agent_base.ServersTestCase):
                                   'answers on topic cyborg-conductor')
         finally:
             self.servers.conductor.start()
-        agent.wait_for_output('serves topic', 60)
+        agent.wait_for_output('serves topic')
         self.assertEqual(2, self.cloud.free())
 
     def test_work_in_hand_is_finished_at_sigterm(self):
@@ -195,7 +195,7 @@ class TestWithServers(agent_base.ServersTestCase):
             'POST /resource_providers', lambda: (
                 reached.append(self.cloud.agent.process.terminate()),
                 time.sleep(1)))
-        self.assertEqual(0, self.cloud.agent.process.wait(30))
+        self.assertEqual(0, self.cloud.agent.process.wait(300))
         self.assertEqual([None], reached)
         self.assertIn('reported 3 devices', self.cloud.agent.output)
         self.assertIn('has stopped', self.cloud.agent.output)

@@ -107,7 +107,7 @@ class TestCommand(ProcessTestCase):
         running = self.serve(self.command())
         self.check()
         os.kill(running.process.pid, signal.SIGTERM)
-        self.assertEqual(0, running.process.wait(30), running.output)
+        self.assertEqual(0, running.process.wait(300), running.output)
         self.assertFalse(self.answers())
 
     def send(self, *parts: bytes) -> bytes:
@@ -219,7 +219,7 @@ class TestCommand(ProcessTestCase):
         self.configure()
         self.serve(self.command())
         second = subprocess.run(
-            self.command(), capture_output=True, text=True, timeout=60,
+            self.command(), capture_output=True, text=True, timeout=300,
             env={**os.environ, **_QUIET})
         self.assertEqual(1, second.returncode)
         self.assertEqual(
@@ -231,7 +231,7 @@ class TestCommand(ProcessTestCase):
         self.configure()
         failed = subprocess.run(
             self.command('--nonsense'), capture_output=True, text=True,
-            timeout=60, env={**os.environ, **_QUIET})
+            timeout=300, env={**os.environ, **_QUIET})
         self.assertNotEqual(0, failed.returncode)
         self.assertNotIn('Traceback', failed.stderr)
 

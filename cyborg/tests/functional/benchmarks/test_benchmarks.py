@@ -20,7 +20,7 @@ class BenchmarksTest(base.TestCase):
         result = pathlib.Path(self.temp_dir()) / 'figures.json'
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', BENCHMARKS / name, *arguments,
-             '--json', result], capture_output=True, text=True, timeout=150)
+             '--json', result], capture_output=True, text=True, timeout=300)
         self.assertEqual(0, done.returncode, done.stderr)
         return json.loads(result.read_text())
 

@@ -574,7 +574,7 @@ class StartTest(base.CleanerTestCase):
             done = subprocess.run(
                 [sys.executable, '-W', 'ignore', '-m', 'cyborg.cmd.cleaner',
                  '--config-file', path], capture_output=True, text=True,
-                timeout=120)
+                timeout=300)
             self.assertEqual(1, done.returncode, options)
             self.assertIn('cyborg-cleaner cannot start: ', done.stderr)
             self.assertIn(text.replace('%s', path), done.stderr)

@@ -208,7 +208,7 @@ class TestProcesses(BrokerTestCase):
         running.wait_for_output('the connection is lost')
         began = time.monotonic()
         self.assertEqual(0, running.stop(60), running.output)
-        self.assertLess(time.monotonic() - began, 20)
+        self.assertLess(time.monotonic() - began, 50)
         self.assertNotIn('did not finish its work', running.output)
 
     def test_what_waits_for_the_broker_is_not_waited_for(self):
@@ -222,7 +222,7 @@ class TestProcesses(BrokerTestCase):
         way.cut()
         began = time.monotonic()
         self.assertEqual(0, running.stop(60), running.output)
-        self.assertLess(time.monotonic() - began, 30)
+        self.assertLess(time.monotonic() - began, 50)
         self.assertIn('ends without waiting for the message broker',
                       running.output)
 

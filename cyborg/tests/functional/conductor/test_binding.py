@@ -646,7 +646,7 @@ class _Programs(_Agent):
         self.answer = True
 
     def fpga_program(self, context, **values):
-        self.may_go_on.wait(10)
+        self.may_go_on.wait(300)
         super().fpga_program(context, **values)
         return self.answer
 

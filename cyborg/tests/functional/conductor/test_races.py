@@ -76,7 +76,7 @@ class RaceCase(base.ConductorTestCase):
 
         def run(index, function):
             self.facades.chosen.index = index
-            barrier.wait(30)
+            barrier.wait(300)
             try:
                 return function(self.conductors[index],
                                 context.get_admin_context())

@@ -107,7 +107,7 @@ class _Forward:
             environ['REQUEST_METHOD'],
             self.url + environ['PATH_INFO'] + ('?' + query if query else ''),
             headers=headers, data=environ['wsgi.input'].read(),
-            allow_redirects=False, timeout=60)
+            allow_redirects=False, timeout=300)
         start_response('%d %s' % (answer.status_code, answer.reason), [
             (key, value) for key, value in answer.headers.items()
             if key.lower() not in ('connection', 'content-length', 'date',
@@ -217,7 +217,7 @@ class ConsumerTestCase(base.TestCase):
             [python, deployment.HERE / 'serve.py',
              'cyborg.wsgi.api:application', port, '--config-file',
              folder / 'cyborg.conf'], folder / 'api.log',
-        )).wait_for_port(port, 60)
+        )).wait_for_port(port)
         return self.useFixture(Front(_Forward('http://127.0.0.1:%d' % port)))
 
     def run_probe(self, python, trees, command, environment=None,
@@ -229,7 +229,7 @@ class ConsumerTestCase(base.TestCase):
         """
         done = subprocess.run(
             [str(word) for word in (python, *command)],
-            cwd=self.temp_dir(), capture_output=True, text=True, timeout=240,
+            cwd=self.temp_dir(), capture_output=True, text=True, timeout=300,
             env={'PATH': os.environ['PATH'], 'HOME': self.temp_dir(),
                  'PYTHONPATH': os.pathsep.join(str(tree) for tree in trees),
                  'PYTHONDONTWRITEBYTECODE': '1', 'LANG': 'C.UTF-8',

@@ -65,7 +65,7 @@ class TestCommand(base.DatabaseTestCase):
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-m', 'cyborg.cmd.status',
              '--config-file', path, 'upgrade', 'check'],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=300)
         return done.returncode, ' '.join(
             done.stdout.replace('|', ' ').split())
 
@@ -84,7 +84,7 @@ class TestCommand(base.DatabaseTestCase):
             done = subprocess.run(
                 [sys.executable, '-W', 'ignore', '-m', 'cyborg.cmd.status',
                  '--config-file', path, 'upgrade', 'check'],
-                capture_output=True, text=True, timeout=60)
+                capture_output=True, text=True, timeout=300)
             self.assertEqual((255, ''), (done.returncode, done.stdout))
             self.assertIn(reason, done.stderr)
             self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)

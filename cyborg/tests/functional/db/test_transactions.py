@@ -119,12 +119,12 @@ class TestSqliteWriter(base.DatabaseTestCase):
             name = self._read(session)
             thread = threading.Thread(target=other)
             thread.start()
-            inside.wait(10)
+            inside.wait(300)
             # Long enough for it to read, had it not to wait.
             thread.join(0.3)
             session.execute(sa.update(models.DeviceProfile)
                             .values(name=str(int(name) + 1)))
-        thread.join(30)
+        thread.join(300)
         self.assertEqual([], failures)
         with api.reader(self.context) as session:
             self.assertEqual('2', self._read(session))

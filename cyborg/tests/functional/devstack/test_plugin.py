@@ -82,7 +82,7 @@ class SandboxTestCase(base.TestCase):
             """).format(here=HERE, root=ROOT) + script
         done = subprocess.run(
             ['bash', '-c', command], capture_output=True, text=True,
-            timeout=60, env={
+            timeout=300, env={
                 'PATH': '%s:%s' % (self.sandbox / 'bin', os.environ['PATH']),
                 'SANDBOX': str(self.sandbox), 'CYBORG_DIR': str(ROOT),
                 'PYTHON': sys.executable, 'INI': str(HERE / 'ini.py'),
@@ -110,7 +110,7 @@ class ScriptsTest(base.TestCase):
     def test_syntax(self):
         for name in SCRIPTS:
             subprocess.run(['bash', '-n', str(ROOT / 'devstack' / name)],
-                           check=True, timeout=30)
+                           check=True, timeout=300)
 
     def test_shellcheck(self):
         if not shutil.which('shellcheck'):
@@ -119,7 +119,7 @@ class ScriptsTest(base.TestCase):
             ['shellcheck', '-x', '-P', str(ROOT),
              *(str(ROOT / 'devstack' / name) for name in SCRIPTS),
              str(HERE / 'stubs.sh')],
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=300)
         self.assertEqual('', done.stdout)
 
 
@@ -131,7 +131,7 @@ class ScriptsTest(base.TestCase):
             # E005: files to source have no such name; E006: long lines.
             ['bashate', '-i', 'E005,E006',
              *(str(ROOT / 'devstack' / name) for name in SCRIPTS)],
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=300)
         self.assertEqual('', done.stdout)
 
 
@@ -196,7 +196,7 @@ class PciSimTest(SandboxTestCase):
         done = subprocess.run(
             [sys.executable, '-m', pci_command.__name__, '--config-file',
              str(conf_file), 'list', '-f', 'json'],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=300)
         self.assertEqual(0, done.returncode, done.stderr)
         offered = {row['address']: row['managed']
                    for row in json.loads(done.stdout)
@@ -288,7 +288,7 @@ class PciSimTest(SandboxTestCase):
                'user.email=openstack-discuss@lists.openstack.org']
         for words in (['init', '-q'], ['add', '-A'],
                       ['commit', '-q', '-m', 'release'], ['tag', '17.0.0']):
-            subprocess.run(git + words, check=True, timeout=60)
+            subprocess.run(git + words, check=True, timeout=300)
         return folder
 
     def test_sources_by_name_and_ref(self):

@@ -100,7 +100,7 @@ class Shell(fixtures.Fixture):
             script = re.sub(r'\b%s\b' % name, value, script)
         done = subprocess.run(
             ['sh', '-e', '-c', script], cwd=self._folder, text=True,
-            capture_output=True, timeout=90, env={
+            capture_output=True, timeout=300, env={
                 'PATH': '%s:%s' % (self._folder, os.environ['PATH']),
                 'HOME': str(self._folder), 'LANG': 'C.UTF-8',
                 'ACCELERATOR': self._url})

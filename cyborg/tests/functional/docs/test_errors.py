@@ -44,7 +44,7 @@ class StartTest(base.MessageCase):
         done = subprocess.run(
             [pathlib.Path(sys.executable).parent / ('cyborg-' + name),
              '--config-file', file or path], capture_output=True, text=True,
-            timeout=60, env={'PYTHONWARNINGS': 'ignore'})
+            timeout=300, env={'PYTHONWARNINGS': 'ignore'})
         output = done.stdout + done.stderr
         self.assertEqual(1, done.returncode, output)
         said, = [line for line in output.splitlines()

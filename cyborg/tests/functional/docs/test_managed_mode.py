@@ -61,7 +61,7 @@ class PreparationTest(tests_base.TestCase):
         script = self.folder / 'prepare-vfs'
         script.write_text(text)
         script.chmod(0o755)
-        subprocess.run([script], check=True, timeout=30, env={
+        subprocess.run([script], check=True, timeout=300, env={
             'PATH': '%s:%s' % (self.folder, os.environ['PATH'])})
 
         def written(path):
@@ -103,7 +103,7 @@ class PreparationTest(tests_base.TestCase):
         path = self.folder / 'vfs.service'
         path.write_text(only('cfg').replace(
             '/usr/local/sbin/prepare-vfs', '/bin/true'))
-        done = subprocess.run([program, 'verify', path], timeout=60,
+        done = subprocess.run([program, 'verify', path], timeout=300,
                               capture_output=True, text=True)
         self.assertNotIn('vfs.service', done.stderr)
 

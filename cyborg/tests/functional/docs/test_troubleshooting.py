@@ -41,7 +41,7 @@ class WaitTest(base.MessageCase):
             [pathlib.Path(sys.executable).parent / ('cyborg-' + name),
              '--config-file', path], path.with_name('log'),
             {'PYTHONWARNINGS': 'ignore'}))
-        process.wait_for_output('Waiting for ' + what, 60)
+        process.wait_for_output('Waiting for ' + what)
         process.stop()
         line, = [line for line in process.output.splitlines()
                  if 'WARNING' in line and 'Waiting for' in line]
@@ -98,7 +98,7 @@ class WaitTest(base.MessageCase):
             [pathlib.Path(sys.executable).parent / 'cyborg-conductor',
              '--config-file', path], path.with_name('log'),
             {'PYTHONWARNINGS': 'ignore'}))
-        process.wait_for_output('[nova] has no credentials', 60)
+        process.wait_for_output('[nova] has no credentials')
         process.stop()
         line, = [line for line in process.output.splitlines()
                  if '[nova]' in line]

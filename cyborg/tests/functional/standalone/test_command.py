@@ -43,7 +43,7 @@ class StandaloneTestCase(base.TestCase):
     def serve(self, *arguments, **options):
         """A running one; :ivar root: its base URL."""
         process = self.useFixture(self.process(*arguments, **options))
-        process.wait_for_output(READY, 60)
+        process.wait_for_output(READY)
         self.root = re.search(r'http://127\.0\.0\.1:\d+(?=/accelerator/v2)',
                               process.output).group()
         return process
@@ -51,13 +51,13 @@ class StandaloneTestCase(base.TestCase):
     def run_to_end(self, *arguments, **options):
         """:returns: exit status and output of one that ends by itself."""
         process = self.useFixture(self.process(*arguments, **options))
-        status = process.process.wait(120)
+        status = process.process.wait(300)
         return status, process.output
 
     def shell(self, line: str) -> str:
         done = subprocess.run(
             ['bash', '-c', line], env={**os.environ, **ENVIRONMENT},
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=300)
         self.assertEqual(0, done.returncode, '%s\n%s\n%s' % (
             line, done.stdout, done.stderr))
         return done.stdout
@@ -138,7 +138,7 @@ class TestStandalone(StandaloneTestCase):
         arq = self.openstack('arq create kept -f value -c uuid')
         devices = self.openstack('device list -f value')
         first.process.send_signal(signal.SIGINT)
-        self.assertEqual(0, first.process.wait(20))
+        self.assertEqual(0, first.process.wait(300))
         self.assertIn('Stopping.', first.output)
         self.serve('--simulate')
         self.assertEqual(devices, self.openstack('device list -f value'))

@@ -35,7 +35,7 @@ class CommandsTest(base.TestCase):
     def help(self, name: str) -> str:
         done = subprocess.run(
             [sys.executable, str(ROOT / 'tools' / name / name), '--help'],
-            capture_output=True, text=True, timeout=120)
+            capture_output=True, text=True, timeout=300)
         self.assertEqual(0, done.returncode, done.stderr)
         return done.stdout
 

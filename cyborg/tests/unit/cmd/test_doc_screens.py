@@ -28,7 +28,7 @@ class DocScreensTest(base.TestCase):
         return subprocess.run(
             [sys.executable, '-W', 'ignore', SCRIPT, '--check',
              '--directory', directory], capture_output=True, text=True,
-            timeout=100, env=dict(os.environ, COLUMNS='50'))
+            timeout=300, env=dict(os.environ, COLUMNS='50'))
 
     def test_they_are_up_to_date(self):
         """DOC-1; run tools/doc_screens.py when this fails."""

@@ -487,7 +487,7 @@ class CheckTest(CommandTestCase):
         done = subprocess.run(
             [sys.executable, '-m', 'cyborg.cmd.pci', 'check',
              '--config-file', self.path], capture_output=True, text=True,
-            timeout=60, env=dict(os.environ, PYTHONIOENCODING='ascii',
+            timeout=300, env=dict(os.environ, PYTHONIOENCODING='ascii',
                                  PYTHONWARNINGS='ignore'))
         self.assertEqual(1, done.returncode, done.stderr)
         self.assertIn(r'unknown key "vend\xf6r"', done.stdout)

@@ -93,7 +93,7 @@ class InterruptTest(base.TestCase):
                                ('ValueError', 'Traceback')):
             done = subprocess.run(
                 [sys.executable, '-c', 'import cyborg.cmd; raise %s' % raised],
-                capture_output=True, text=True, timeout=60)
+                capture_output=True, text=True, timeout=300)
             self.assertNotEqual(0, done.returncode)
             self.assertIn(wanted, done.stderr)
             if raised == 'KeyboardInterrupt':
@@ -132,4 +132,4 @@ class BackendTest(base.TestCase):
              'assert backend.get_backend_type() is '
              'backend.BackendType.THREADING\n'
              'assert type(threading.Lock()).__module__ == "_thread"'],
-            check=True, timeout=60)
+            check=True, timeout=300)

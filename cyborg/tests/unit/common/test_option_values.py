@@ -125,7 +125,7 @@ class CommandTest(base.TestCase):
             [sys.executable, '-W', 'ignore', '-m', 'cyborg.cmd.' + name,
              '--config-file', path, *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            timeout=60)
+            timeout=300)
         output = done.stdout.replace(path, 'FILE')
         return done.returncode, re.sub(
             r'Deprecated: Option .*? in the future\.\n', '', output,

@@ -70,7 +70,7 @@ class ValidatorTest(base.TestCase):
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', '-m', 'oslo_config.validator',
              '--config-file', GENERATOR, '--input-file', path],
-            capture_output=True, text=True, timeout=60)
+            capture_output=True, text=True, timeout=300)
         return done.returncode, done.stdout + done.stderr
 
     def test_a_correct_file(self):

@@ -52,7 +52,7 @@ class RulesTest(base.TestCase):
              'import sys; from oslo_policy import generator; '
              'sys.exit(generator.generate_sample())',
              '--namespace', 'cyborg.api', '--output-file', path],
-            check=True, capture_output=True, timeout=60)
+            check=True, capture_output=True, timeout=300)
         text = pathlib.Path(path).read_text()
         for rule in RECORDED:
             self.assertIn('"%s"' % rule['name'], text)

@@ -25,7 +25,7 @@ class TestTools(base.TestCase):
         done = subprocess.run(
             [sys.executable, '-W', 'ignore', command, '--namespace', 'cyborg',
              '--config-file', self.config], capture_output=True, text=True,
-            timeout=60)
+            timeout=300)
         self.assertNotIn('Traceback', done.stderr)
         return done.returncode, done.stdout
 

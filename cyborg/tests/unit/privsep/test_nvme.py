@@ -123,7 +123,7 @@ class PrivilegedTest(base.DiskTestCase):
             [sys.executable, '-W', 'ignore', '-c',
              'from cyborg.privsep import nvme; '
              'print(nvme.nvme_pctxt.conf.thread_pool_size)'],
-            check=True, capture_output=True, text=True, timeout=60)
+            check=True, capture_output=True, text=True, timeout=300)
         self.assertEqual('32', found.stdout.strip())
 
 
