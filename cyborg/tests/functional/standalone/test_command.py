@@ -69,27 +69,30 @@ class StandaloneTestCase(base.TestCase):
 
 class TestStandalone(StandaloneTestCase):
 
-    def test_nobody_else_can_read_its_state(self):
+    def test_its_state_is_nobody_elses(self):
+        """Neither read by others nor used by another one."""
         self.serve('--simulate')
+        self.assertEqual(
+            (1, 'cyborg-standalone cannot start: Another cyborg-standalone '
+             'uses %s. Stop it, or choose another directory with '
+             '--state-dir.\n' % self.state), self.run_to_end('--simulate'))
         found = [self.state, *self.state.rglob('*.sqlite*'),
                  *self.state.rglob('*.log')]
         self.assertGreater(len(found), 3)
         self.assertEqual([], [str(path) for path in found
                               if path.stat().st_mode & 0o077])
 
-    def test_demo(self):
-        status, output = self.run_to_end('--simulate', '--demo')
-        self.assertEqual(0, status, output)
-        for text in ('1. What was discovered', 'PATCH /v2/accelerator_',
-                     '"managed": false, "numa_node": 0, "stateful": false',
-                     'That is all of it.'):
-            self.assertIn(text, output)
-
-    def test_a_first_start_warns_of_nothing(self):
+    def test_demo_of_a_first_start_warns_of_nothing(self):
         """Without a Nova, nobody has to hear how a bind ended."""
-        for arguments in (['--simulate'], []):
-            status, _output = self.run_to_end('--demo', *arguments)
-            self.assertEqual(0, status)
+        for arguments, texts in (
+                (['--simulate'],
+                 ('1. What was discovered', 'PATCH /v2/accelerator_',
+                  '"managed": false, "numa_node": 0, "stateful": false')),
+                ([], ('taking', 'TEST_PCI'))):
+            status, output = self.run_to_end('--demo', *arguments)
+            self.assertEqual(0, status, output)
+            for text in (*texts, 'That is all of it.'):
+                self.assertIn(text, output)
             log = (self.state / 'standalone.log').read_text()
             self.assertIn(' INFO ', log)
             self.assertEqual([], re.findall(
@@ -103,7 +106,8 @@ class TestStandalone(StandaloneTestCase):
         self.assertEqual('', self.openstack('device profile list -f value'))
 
     def test_simulated_host(self):
-        output = self.serve('--simulate').output
+        process = self.serve('--simulate')
+        output = process.output
         verdicts = dict(re.findall(
             r'^  (0000:\S+) .* (offered|not-selected)$', output, re.M))
         self.assertEqual(
@@ -115,6 +119,8 @@ class TestStandalone(StandaloneTestCase):
             self.assertEqual('not-selected', verdicts[address])
         self.assertIn('5 of 13 offered.', output)
         self.assertNotIn('fake driver', output)
+        # SIGTERM ends it.
+        self.assertEqual(0, process.stop())
 
     def test_printed_lines_work_with_the_stock_client(self):
         if not shutil.which('curl'):
@@ -144,10 +150,6 @@ class TestStandalone(StandaloneTestCase):
         self.assertEqual(devices, self.openstack('device list -f value'))
         self.assertIn(arq.strip(), self.openstack('arq list -f value'))
 
-    def test_sigterm_stops_it(self):
-        process = self.serve('--simulate')
-        self.assertEqual(0, process.stop())
-
     def test_port_in_use(self):
         with socket.create_server(('127.0.0.1', 0)) as taken:
             port = taken.getsockname()[1]
@@ -157,13 +159,6 @@ class TestStandalone(StandaloneTestCase):
             'cyborg-standalone cannot start: The API cannot listen on '
             '127.0.0.1 port %d: another process listens there. Choose '
             'another one with --port.\n' % port, output)
-
-    def test_state_in_use(self):
-        self.serve('--simulate')
-        self.assertEqual(
-            (1, 'cyborg-standalone cannot start: Another cyborg-standalone '
-             'uses %s. Stop it, or choose another directory with '
-             '--state-dir.\n' % self.state), self.run_to_end('--simulate'))
 
     def test_another_tree(self):
         tree = self.useFixture(sysfs_fixture.SysfsTree('sriov-on'))
@@ -202,12 +197,6 @@ class TestStandalone(StandaloneTestCase):
         self.assertIn('The fake driver offers an FPGA', output)
         self.assertEqual('FPGA\n', self.openstack(
             'device list -f value -c type'))
-
-    def test_own_machine_demo(self):
-        status, output = self.run_to_end('--demo')
-        self.assertEqual(0, status, output)
-        self.assertIn('taking', output)
-        self.assertIn('TEST_PCI', output)
 
     def test_rule_that_is_wrong(self):
         status, output = self.run_to_end('--simulate', '--device-spec',
