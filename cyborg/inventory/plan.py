@@ -48,7 +48,8 @@ def plan(discovered: Sequence[values.DiscoveredDevice],
     for device in _with_twins_last(persisted.devices):
         key = device.key
         match = found.pop(key, None) if key is not None else None
-        if match is None and key in collector.unclear and device.allocated:
+        if match is None and (key in collector.unstorable or (
+                key in collector.unclear and device.allocated)):
             # It is there, and what is wrong with it was said: nothing of it
             # is changed, least of all is it taken for missing.
             continue
@@ -110,8 +111,10 @@ class _Collector:
         self.hostname = hostname
         self.held = held
         self.discovered = 0
-        #: keys of devices that were found and can't be taken over
+        #: keys of devices that were found, and have no clear meaning
         self.unclear: set[identity.Key | None] = set()
+        #: of those that have one, in texts that no row can hold
+        self.unstorable: set[identity.Key | None] = set()
         names = [field.name for field in dataclasses.fields(changes.Plan)]
         self._lists: dict[str, list] = {name: [] for name in names
                        if name not in ('hostname', 'discovered')}
@@ -128,17 +131,18 @@ class _Collector:
         """Usable devices by control path; faults for the others (B39)."""
         found = {}
         for device in discovered:
-            key = None
+            key, broken = None, False
             try:
                 key = device.key
                 reason = texts.unstorable(device)
                 _check_handles(device)
             except identity.InvalidInfo as error:
+                broken = True
                 reason = '%s in %s' % (error.reason,
                                        printable.one_line(error.text))
             if reason is not None:
                 self.add('faults', changes.Fault(_label(device), reason))
-                self.unclear.add(key)
+                (self.unclear if broken else self.unstorable).add(key)
                 continue
             if key in found:
                 self.add('faults', changes.Fault(
