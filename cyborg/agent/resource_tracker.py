@@ -20,6 +20,7 @@ from oslo_utils import timeutils
 from cyborg.agent import discovery
 from cyborg.agent import former_release
 from cyborg.agent import holdings
+from cyborg.agent import last_report
 from cyborg.agent import loading
 from cyborg.agent import mdev
 from cyborg.agent import names
@@ -28,6 +29,7 @@ from cyborg.common import constants
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common.i18n import _
+from cyborg.conf import CONF
 from cyborg.inventory import attach_info
 from cyborg.inventory import changes
 from cyborg.inventory import plan as planner
@@ -65,6 +67,7 @@ class ResourceTracker:
         self._said: set[str] = set()
         self._mdevs = mdev.Restorer()
         self._last_number = 0
+        self._last = last_report.LastReport()
 
     def report(self, context, hostname: str) -> None:
         """Look for devices and report them.
@@ -116,25 +119,68 @@ class ResourceTracker:
         with timeutils.StopWatch() as watch:
             # Older than what was seen of the host afterwards.
             context = self._numbered(context, hostname)
-            found, inventory = self._look(context, hostname)
-            updated, devices = 0, list(found.devices)
-            if inventory is not None:
-                self._check_names(context, hostname, found.plain)
-                updated = self._reconcile(context, hostname, found.plain,
-                                          inventory)
-            else:
-                devices = former_release.devices(devices)
-                self._tell_cap(hostname)
+            if not self._is_known(context, hostname, watch):
+                self._last.forget()
+                self._report_whole(context, hostname, watch)
+
+    def _report_whole(self, context, hostname: str,
+                      watch: timeutils.StopWatch) -> None:
+        found, inventory, stored = self._look(context, hostname)
+        updated, devices = 0, list(found.devices)
+        if inventory is not None:
+            self._check_names(context, hostname, found.plain)
+            updated = self._reconcile(context, hostname, found.plain,
+                                      inventory)
+        else:
+            devices = former_release.devices(devices)
+            self._tell_cap(hostname)
+        with _conductor_at_work():
+            self._conductor.report_data(context, hostname, devices)
+        LOG.info('Host %(host)s reported %(count)d devices of %(drivers)s '
+                 'in %(seconds).1f s, managed mode updated on %(updated)d '
+                 'attach handles', {
+                     'updated': updated,
+                     **self._figures(hostname, found, watch)})
+        if stored is not None:
+            self._last.remember(stored, found.plain)
+
+    def _figures(self, hostname: str, found: discovery.Discovered,
+                 watch: timeutils.StopWatch) -> dict:
+        return {'host': hostname, 'count': len(found.devices),
+                'seconds': watch.elapsed(), 'drivers': ', '.join(
+                    loaded.name for loaded in self.drivers) or 'no driver'}
+
+    def _is_known(self, context, hostname: str,
+                  watch: timeutils.StopWatch) -> bool:
+        """Whether a conductor says that nothing has changed (PERF-5).
+
+        False where it does not, and where it was not asked.
+        """
+        stored = self._last.stored(CONF.agent.whole_report_interval)
+        if stored is None or not self._conductor.supports_digests():
+            return False
+        found = discovery.discover(self.drivers, holdings.of(stored), stored)
+        digests = self._last.digests(found.plain)
+        if digests is None:
+            return False
+        try:
             with _conductor_at_work():
-                self._conductor.report_data(context, hostname, devices)
-            LOG.info('Host %(host)s reported %(count)d devices of %(drivers)s '
-                     'in %(seconds).1f s, managed mode updated on %(updated)d '
-                     'attach handles', {
-                         'host': hostname, 'count': len(found.devices),
-                         'drivers': ', '.join(
-                             loaded.name for loaded in self.drivers) or
-                         'no driver',
-                         'seconds': watch.elapsed(), 'updated': updated})
+                known = self._conductor.report_digest(
+                    context, hostname, *digests)
+        except messaging.MessagingException as error:
+            if not conductor_rpcapi.is_unknown_call(error):
+                raise
+            # An older release came back. It is not asked again soon: each
+            # question is an error in its log.
+            self._last.refused()
+            return False
+        if known:
+            # Not before: what is held may be older than a release.
+            self._mdevs.look(stored)
+            LOG.info('Host %(host)s has the same %(count)d devices of '
+                     '%(drivers)s as before, seen in %(seconds).1f s',
+                     self._figures(hostname, found, watch))
+        return known
 
     def _tell_cap(self, hostname: str) -> None:
         if self._first_time('capped'):
@@ -154,10 +200,11 @@ class ResourceTracker:
             host_inventory.HostInventory.get_by_host(context, hostname)
 
     def _look(self, context, hostname: str) -> tuple[
-            discovery.Discovered, host_inventory.HostInventory | None]:
+            discovery.Discovered, host_inventory.HostInventory | None,
+            values.PersistedHost | None]:
         """Ask what is stored, and with that in mind the drivers (ID-4)."""
         if not self._conductor.supports_object_indirection():
-            return discovery.discover(self.drivers), None
+            return discovery.discover(self.drivers), None, None
         try:
             inventory = self._read(context, hostname)
         except (exception.CyborgException, messaging.MessagingException):
@@ -167,7 +214,7 @@ class ResourceTracker:
         stored = inventory_values.persisted_host(inventory)
         self._mdevs.look(stored)
         return discovery.discover(
-            self.drivers, holdings.of(stored), stored), inventory
+            self.drivers, holdings.of(stored), stored), inventory, stored
 
     def _read(self, context, hostname: str) -> host_inventory.HostInventory:
         with self._remotely():

@@ -15,6 +15,7 @@ from cyborg.conductor import programming
 from cyborg.conductor import providers
 from cyborg.conductor import report
 from cyborg.conductor import reporters
+from cyborg.db import arqs
 from cyborg.db import unbinding
 from cyborg.objects import base as objects_base
 from cyborg.objects import inventory_values
@@ -45,7 +46,7 @@ class ConductorManager:
     :param nova: a NovaClient, made of ``[nova]`` if left out.
     """
 
-    target = messaging.Target(version='1.1')
+    target = messaging.Target(version='1.2')
 
     def __init__(self, *, placement=None, agent=None, nova=None):
         placement = placement or placement_client.PlacementClient()
@@ -135,3 +136,19 @@ class ConductorManager:
                                  object_versions: dict):
         """See :func:`cyborg.conductor.object_dispatch.backport`."""
         return object_dispatch.backport(objinst, object_versions)
+
+    # Version 1.2
+
+    @_answers
+    def report_digest(self, context, hostname: str, found: str,
+                      stored: str) -> bool:
+        """See :meth:`cyborg.conductor.unchanged.Known.is_known`."""
+        self._reporters.heard(hostname, context.machine)
+        return self._reporter.is_known(context, hostname, found, stored)
+
+    @_answers
+    def arq_create_many(self, context, requests: list[dict],
+                        devprof_id: int) -> None:
+        """See :meth:`cyborg.conductor.rpcapi.ConductorAPI.arq_create_many`.
+        """
+        arqs.create_many(context, devprof_id, requests)

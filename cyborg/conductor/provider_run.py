@@ -11,6 +11,7 @@ from cyborg.common import exception
 from cyborg.placement import client as placement
 from cyborg.placement import names
 from cyborg.placement import plan
+from cyborg.placement import reservations
 
 LOG = logging.getLogger(__name__)
 
@@ -243,9 +244,13 @@ class Run:
             # may not change the generation.
             return Outcome(DEFERRED, uuid, writes.waits_for,
                            was_missing=was_missing)
-        # Where it depends on what is allocated it is looked at every time.
+        # Where it depends on what is allocated, or on what another conductor
+        # knows of an operator's reservation, it is looked at every time.
+        again = wanted.free or (not wanted.disabled and reservations.owners(
+            present.traits if writes.traits is None else writes.traits
+        ).disabled)
         self.verified[uuid] = (
-            _UNKNOWN if wanted.free else generation,
+            _UNKNOWN if again else generation,
             dataclasses.replace(wanted, uuid=uuid))
         return Outcome(kind, uuid, was_missing=was_missing)
 

@@ -100,7 +100,7 @@ class ProviderSync:
         for wanted in removed:
             run.attempt(wanted, run.remove)
         todo = [wanted for wanted in desired
-                if not self._is_verified(host, wanted)]
+                if not self.is_verified(host, wanted)]
         for wanted in desired:
             run.outcomes[wanted.uuid] = Outcome(UNCHANGED, wanted.uuid)
         run.prepare([w for w in todo if w.uuid not in host.tree])
@@ -109,7 +109,12 @@ class ProviderSync:
         self._say(hostname, run.outcomes)
         return SyncResult(run.outcomes)
 
-    def _is_verified(self, host, wanted) -> bool:
+    def is_verified(self, host: provider_run.Host,
+                    wanted: plan.DesiredProvider) -> bool:
+        """Whether a provider was in line at the generation it has in host.
+
+        False for one that has to be looked at in every report.
+        """
         present = host.tree.get(wanted.uuid)
         return present is not None and self._verified.get(wanted.uuid) == (
             present.generation, wanted)
@@ -138,6 +143,14 @@ class ProviderSync:
                 resource_provider=hostname)
         self._roots[hostname] = host.provider.uuid
         return host
+
+    def tree_print(self, context, root: str) -> str:
+        """See :mod:`cyborg.placement.tree_print`; one call.
+
+        :raises PlacementServerError: the tree could not be read
+        :raises PlacementUnauthorized: likewise, refused credentials
+        """
+        return self._client.get_tree_print(context, root)
 
     @staticmethod
     def _host_of(hostname, tree):

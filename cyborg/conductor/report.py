@@ -40,9 +40,11 @@ from cyborg.conductor import notes
 from cyborg.conductor import providers
 from cyborg.conductor import strays
 from cyborg.conductor import tally
+from cyborg.conductor import unchanged
 from cyborg.conductor import wanted as wanted_providers
 from cyborg.db import host_changes
 from cyborg.db import host_inventory
+from cyborg.db import host_print
 from cyborg.db import report_order
 from cyborg.inventory import changes
 from cyborg.inventory import plan as planner
@@ -76,6 +78,7 @@ class Reporter:
         self._sync = sync
         self._notebook = notes.Notebook()
         self._tally = tally.Tally()
+        self._known = unchanged.Known(sync)
         self._locks: dict[str, threading.Lock] = collections.defaultdict(
             threading.Lock)
 
@@ -109,6 +112,17 @@ class Reporter:
             except exception.HostNameChanged as error:
                 self._notebook.refuse(hostname, error.message)
                 raise
+            # Who numbers no reports sends no digests either.
+            if one.settled is not None and context.report is not None:
+                turn.note(context, one.settled.text())
+
+    def is_known(self, context, hostname: str, found: str, stored: str
+                 ) -> bool:
+        """See :meth:`cyborg.conductor.unchanged.Known.is_known`."""
+        known = self._known.is_known(context, hostname, found, stored)
+        if known:
+            self._tally.quiet(hostname)
+        return known
 
 
 class _Report:
@@ -129,12 +143,17 @@ class _Report:
         self.retained: set[int] = set()
         self.removed = 0
         self.rows_went = False
+        #: whether a provider was seen to which no row belongs
+        self.has_strays = False
+        #: what was found in order, when nothing was to be done
+        self.settled: unchanged.Settled | None = None
         #: uuids of providers that this report made, or tried to
         self.made: set[str] = set()
         #: provider's uuid -> traits that this report may have given it
         self.given: dict[str, frozenset[str]] = {}
         #: what was stored when the plan was made
         self.persisted = values.PersistedHost(hostname)
+        self.rows: str | None = None
         #: provider's uuid -> what it was made as, for rows that were known
         self.remade: dict[str, placement_plan.DesiredProvider] = {}
         #: deployable's uuid -> what became of its provider when it was first
@@ -160,6 +179,7 @@ class _Report:
             whether no other report can have got in between.
         """
         self.notes, self.retained, self.rows_went = {}, set(), False
+        self.has_strays = False
         plan = self._plan()
         namesakes.check(self.context, self.hostname, plan.new_devices)
         host = self.sync.find_host(self.context, self.hostname,
@@ -175,13 +195,25 @@ class _Report:
         self._remove(plan, wanted, outcomes)
         self._remove_strays(host, wanted)
         self.changed |= plan.changed_device_ids
+        self._note_settled(plan, host, wanted)
         # A provider that was to be created and was there is another's work.
         return plan, outcomes, (
             alone and not self.rows_went
             and providers.UPDATED not in _kinds(outcomes))
 
+    def _note_settled(self, plan, host, wanted) -> None:
+        self.settled = None
+        if (unchanged.is_quiet(plan) and not self.has_strays
+                and not self.remade and all(
+                    self.sync.is_verified(host, each)
+                    for each in wanted.known.values())):
+            self.settled = unchanged.settled(
+                self.context, self.hostname, self.discovered, self.persisted,
+                self.rows, host)
+
     def _plan(self) -> changes.Plan:
-        self.persisted = host_inventory.load(self.context, self.hostname)
+        self.persisted, self.rows = host_print.load(self.context,
+                                                    self.hostname)
         return planner.plan(self.discovered, self.persisted,
                             self.notebook.missing(self.hostname))
 
@@ -310,6 +342,7 @@ class _Report:
             host, wanted.uuids | {_provider_of(row) for row in rows},
             {row.name for row in rows} | {d.name for d in (
                 *wanted.known.values(), *wanted.new.values())})
+        self.has_strays = bool(found)
         if not found:
             return
         self.check()

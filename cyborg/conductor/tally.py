@@ -66,13 +66,27 @@ class Tally:
                 hostname) != counts.standing
             self._last[hostname] = counts.standing
             if not is_news:
-                self._reports += 1
-                self._hosts.add(hostname)
+                self._count(hostname)
             summary = self._due()
+        self._tell(summary)
+        return logging.INFO if is_news else logging.DEBUG
+
+    def quiet(self, hostname: str) -> None:
+        """Count a report that was known to be what the last one was."""
+        with self._lock:
+            self._count(hostname)
+            summary = self._due()
+        self._tell(summary)
+
+    def _count(self, hostname: str) -> None:
+        self._reports += 1
+        self._hosts.add(hostname)
+
+    @staticmethod
+    def _tell(summary: tuple[int, int, int] | None) -> None:
         if summary:
             LOG.info('%d reports of %d hosts in the last %d minutes changed '
                      'nothing.', *summary)
-        return logging.INFO if is_news else logging.DEBUG
 
     def _due(self) -> tuple[int, int, int] | None:
         """Reports, hosts and minutes, when it is time to tell of them."""

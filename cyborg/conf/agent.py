@@ -47,6 +47,19 @@ and says so.
 
 Valid: ``3``, ``0`` (look only once). Invalid: ``forever``.
 """),
+    cfg.IntOpt(
+        'whole_report_interval',
+        default=3600,
+        min=0,
+        help="""
+Seconds after which a report is sent whole even though nothing has changed. In
+between a report of which neither the host's devices nor what the agent knows
+of its rows has changed is sent as a digest, and conductors say whether it
+still agrees with database and Placement; where it does not the whole report
+follows at once. ``0`` sends every report whole, as 2026.2 does.
+
+Valid: ``3600``, ``0``. Invalid: ``-1``.
+"""),
 ]
 
 

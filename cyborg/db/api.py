@@ -34,6 +34,7 @@ from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import paths
 from cyborg.conf import CONF
+from cyborg.db.sqlalchemy import row_digest
 
 _F = TypeVar('_F', bound=Callable)
 _InTransaction = contextlib.AbstractContextManager[orm.Session]
@@ -62,6 +63,7 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
     @sa.event.listens_for(engine, 'connect')
     def set_timeout(connection, _record):
         connection.execute('PRAGMA busy_timeout = %d' % _SQLITE_BUSY_TIMEOUT)
+        row_digest.add_to_sqlite(connection)
 
     # oslo.db's listener, which comes first, has started a deferred
     # transaction; nothing is in it yet.

@@ -7,6 +7,7 @@ as one without it.
 """
 
 from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 from oslo_db import exception as db_exc
@@ -97,8 +98,55 @@ def list_(context: cyborg_context.RequestContext, *,
         ``attach_type`` and ``attach_info``; each of the last six is None
         when what the ARQ points at is not there.
     """
+    with api.reader(context) as session:
+        return list(session.execute(_filtered(
+            _joined(), context, project_id, instance_uuid, uuids, states)))
+
+
+def shown(context: cyborg_context.RequestContext, *,
+          project_id: str | None = None,
+          instance_uuid: str | None = None,
+          uuids: Iterable[str] | None = None,
+          states: Iterable[str] | None = None) -> Sequence[sa.Row]:
+    """As :func:`list_`, of each what a user is shown alone.
+
+    :returns: rows of ``uuid``, ``state``, ``device_profile_group_id``,
+        ``hostname``, ``device_rp_uuid``, ``instance_uuid``, ``project_id``,
+        ``created_at``, ``updated_at``, and of what it points at the
+        profile's name and the handle's ``uuid``, ``attach_type`` and
+        ``attach_info``.
+    """
+    with api.reader(context) as session:
+        return session.execute(_filtered(
+            _shown(), context, project_id, instance_uuid, uuids, states)
+        ).all()
+
+
+def shown_with(context: cyborg_context.RequestContext,
+               uuids: Iterable[str]) -> Sequence[sa.Row]:
+    """Rows as of :func:`shown` with these UUIDs, whoever may see them."""
+    with api.reader(context) as session:
+        return session.execute(_shown().where(
+            query.contains(models.ExtARQ.uuid, uuids))).all()
+
+
+def _shown() -> sa.Select:
+    arq, profile = models.ExtARQ, models.DeviceProfile
+    handle = models.AttachHandle
+    return (
+        sa.select(arq.uuid, arq.state, arq.device_profile_group_id,
+                  arq.hostname, arq.device_rp_uuid, arq.instance_uuid,
+                  arq.project_id, arq.created_at, arq.updated_at,
+                  profile.name, handle.uuid, handle.attach_type,
+                  handle.attach_info)
+        .outerjoin(profile, profile.id == arq.device_profile_id)
+        .outerjoin(handle, handle.id == arq.attach_handle_id))
+
+
+def _filtered(select: sa.Select, context, project_id, instance_uuid, uuids,
+              states) -> sa.Select:
     arq = models.ExtARQ
-    select = _joined().where(visible(context)).order_by(arq.id)
+    select = select.where(visible(context)).order_by(arq.id)
     if project_id is not None:
         select = select.where(arq.project_id == project_id)
     if instance_uuid is not None:
@@ -107,8 +155,7 @@ def list_(context: cyborg_context.RequestContext, *,
         select = select.where(query.contains(arq.uuid, uuids))
     if states is not None:
         select = select.where(query.as_text(arq.state).in_(list(states)))
-    with api.reader(context) as session:
-        return list(session.execute(select))
+    return select
 
 
 @api.retry_on_deadlock
@@ -132,6 +179,34 @@ def create(context: cyborg_context.RequestContext,
         raise query.not_found(
             'Device Profile', id=values['device_profile_id']) from None
     return row
+
+
+@api.retry_on_deadlock
+def create_many(context: cyborg_context.RequestContext,
+                device_profile_id: int,
+                requests: Sequence[dict[str, Any]]) -> None:
+    """Store new ARQs in state Initial, all or none, in one statement.
+
+    :param requests: of each ``uuid``, ``device_profile_group_id`` and
+        ``project_id``; other keys are passed over.
+    :raises exception.ExtArqAlreadyExists: one of the UUIDs is taken.
+    :raises exception.ResourceNotFound: the profile is gone.
+    """
+    rows = [{'uuid': request['uuid'], 'state': 'Initial',
+             'device_profile_id': device_profile_id,
+             'device_profile_group_id': request['device_profile_group_id'],
+             'project_id': request['project_id']} for request in requests]
+    if not rows:
+        return
+    try:
+        with api.writer(context) as session:
+            session.execute(sa.insert(models.ExtARQ.__table__), rows)
+    except db_exc.DBDuplicateEntry:
+        raise exception.ExtArqAlreadyExists(
+            uuid=', '.join(row['uuid'] for row in rows)) from None
+    except db_exc.DBReferenceError:
+        raise query.not_found('Device Profile',
+                              id=device_profile_id) from None
 
 
 @api.retry_on_deadlock

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All rows of one host, read as a whole.
 
-Five statements, however many devices there are, in one transaction that sees
+Four statements, however many devices there are, in one transaction that sees
 one state of the database (PERF-1).
 """
 
@@ -45,21 +45,45 @@ def rows(context: cyborg_context.RequestContext, hostname: str) -> Rows:
     fresh = not api.in_transaction(context)
     with api.reader(context) as session:
         if fresh:
-            _see_one_state(session)
+            see_one_state(session)
 
-        devices = tuple(session.execute(
-            _columns(device).where(device.hostname == hostname)
-            .order_by(device.id)))
+        devices, paths = _with_paths(session.execute(
+            _columns(device).add_columns(*_PATH)
+            .outerjoin(path, path.device_id == device.id)
+            .where(device.hostname == hostname)
+            .order_by(device.id, path.id)))
         deployables = _with_arqs(
             session, _below(deployable.device_id, devices), arq.deployable_id)
         return Rows(
-            hostname, devices,
-            tuple(session.execute(_below(path.device_id, devices))),
-            deployables,
+            hostname, devices, paths, deployables,
             tuple(session.execute(_below(attribute.deployable_id,
                                          deployables))),
             _with_arqs(session, _below(handle.deployable_id, deployables),
                        arq.attach_handle_id))
+
+
+#: The columns of a control path beside those of its device.
+_PATH = tuple(column.label('path_' + column.name)
+              for column in models.ControlpathID.__table__.columns)
+
+
+def _with_paths(result: Iterable[sa.Row]) -> tuple[tuple[Any, ...],
+                                                   tuple[Any, ...]]:
+    """The devices, and the control paths, each once.
+
+    :param result: rows of a device and one of its paths, or of none.
+    """
+    devices: dict[int, Any] = {}
+    paths = []
+    for row in result:
+        devices.setdefault(row.id, row)
+        if row.path_id is not None:
+            paths.append(types.SimpleNamespace(**{
+                column.name.removeprefix('path_'): value
+                for column, value in zip(_PATH, row[-len(_PATH):],
+                                         strict=True)}))
+    paths.sort(key=lambda path: path.id)
+    return tuple(devices.values()), tuple(paths)
 
 
 def _below(reference, parents: Iterable) -> sa.Select:
@@ -86,10 +110,11 @@ def _with_arqs(session, select: sa.Select, reference) -> tuple[Any, ...]:
         .outerjoin(arq, reference == key).order_by(arq.id)))
 
 
-def _see_one_state(session) -> None:
+def see_one_state(session) -> None:
     """Keep later statements from seeing what others commit meanwhile.
 
-    MariaDB and SQLite do so by themselves.
+    For the beginning of a transaction. MariaDB and SQLite do so by
+    themselves.
     """
     if session.get_bind().dialect.name == 'postgresql':
         session.connection(

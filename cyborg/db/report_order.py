@@ -13,6 +13,9 @@ which one is older:
   numbers), takes the host's next turn. Every transaction of a report holds
   the row of the host until it ends, and fails when the turn has passed on.
 
+Beside the turn stands a note of what its report found to be in order
+(``cyborg.conductor.unchanged``); whoever takes the next turn wipes it out.
+
 The row is one of ``quota_usages``. No release has ever used that table for
 anything, every database has it, and this release adds none: databases of
 2026.2 are used as they are, and given back as they are.
@@ -38,6 +41,8 @@ RESOURCE = 'cyborg-reports'
 # Row ids to try for a host whose number is taken by another one.
 _PROBES = 64
 _MOST = 2 ** 31 - 1
+# Of a report's number in ``quota_usages.user_id``; behind it a note.
+_DIGITS = 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +72,15 @@ class Turn:
             raise exception.ReportOutdated(host=self.hostname, newest=_newest(
                 session, self.row_id))
 
+    def note(self, context: cyborg_context.RequestContext, text: str) -> None:
+        """Remember a text until the next report of the host begins.
+
+        Nothing is done where one has begun already.
+
+        :param text: at most 200 characters, see :func:`noted`.
+        """
+        _note(context, self, text)
+
     def check(self, context: cyborg_context.RequestContext) -> None:
         """As :meth:`still`, for what is no transaction of the database."""
         usage = models.QuotaUsage
@@ -75,6 +89,33 @@ class Turn:
                     usage.id == self.row_id)) != self.number:
                 raise exception.ReportOutdated(
                     host=self.hostname, newest=_newest(session, self.row_id))
+
+
+@api.retry_on_deadlock
+def _note(context, turn: Turn, text: str) -> None:
+    usage = models.QuotaUsage
+    with api.writer(context) as session:
+        session.execute(
+            sa.update(usage).where(usage.id == turn.row_id,
+                                   usage.in_use == turn.number)
+            .values(user_id=_number_in(usage.user_id) + ' ' + text,
+                    updated_at=usage.updated_at),
+            execution_options={'synchronize_session': False})
+
+
+def noted(context: cyborg_context.RequestContext, hostname: str) -> str | None:
+    """What the last report of a host noted; None once another has begun."""
+    name = hostname.casefold()
+    places = list(_places(name))
+    usage = models.QuotaUsage
+    with api.reader(context) as session:
+        found = dict(session.execute(
+            sa.select(usage.id, usage.user_id).where(
+                usage.id.in_(places), usage.project_id == name)
+        ).tuples().all())
+    # Several would be two orders, of which the first counts.
+    text = next((found[place] for place in places if place in found), None)
+    return (text or '').partition(' ')[2] or None
 
 
 def _places(hostname: str) -> Iterator[int]:
@@ -87,12 +128,18 @@ def _places(hostname: str) -> Iterator[int]:
 
 
 def _text(number: int) -> str:
-    return '%020d' % number
+    return '%0*d' % (_DIGITS, number)
+
+
+def _number_in(column):
+    """The newest number, as text, without the note that may follow it."""
+    return sa.func.substr(column, 1, _DIGITS)
 
 
 def _newest(session, row_id: int) -> int:
-    text = session.scalar(sa.select(models.QuotaUsage.user_id).where(
-        models.QuotaUsage.id == row_id))
+    text = session.scalar(sa.select(
+        _number_in(models.QuotaUsage.user_id)).where(
+            models.QuotaUsage.id == row_id))
     return int(text or 0)
 
 
@@ -105,27 +152,45 @@ def begin(context: cyborg_context.RequestContext, hostname: str) -> Turn:
     # Host names are compared without letter case by some databases.
     name = hostname.casefold()
     number = context.report.number if context.report else 0
-    usage = models.QuotaUsage
     with api.writer(context) as session:
         for row_id in _places(name):
-            if not session.execute(
-                    sa.update(usage).where(usage.id == row_id,
-                                           usage.project_id == name)
-                    .values(in_use=usage.in_use + 1, user_id=sa.case(
-                        (usage.user_id < _text(number), _text(number)),
-                        else_=usage.user_id)), execution_options={
-                            'synchronize_session': False}).rowcount:
+            taken = _advanced(session, row_id, name, number)
+            if taken is None:
                 if not _inserted(session, row_id, name, number):
                     continue
-            turn, newest = session.execute(
-                sa.select(usage.in_use, usage.user_id)
-                .where(usage.id == row_id)).one()
+                taken = 1, _text(number)
+            turn, newest = taken
             if number and int(newest) > number:
                 raise exception.ReportOutdated(host=hostname,
                                                newest=int(newest))
             return Turn(hostname, row_id, turn)
     raise exception.CyborgException(
         'No row of quota_usages is left for host %s.' % hostname)
+
+
+def _advanced(session, row_id: int, name: str, number: int
+              ) -> tuple[int, str] | None:
+    """Take the next turn of a host whose row that is; None if it is not.
+
+    :returns: the turn, and the newest number of all.
+    """
+    usage = models.QuotaUsage
+    update = sa.update(usage).where(
+        usage.id == row_id, usage.project_id == name).values(
+        in_use=usage.in_use + 1, user_id=sa.case(
+            (usage.user_id < _text(number), _text(number)),
+            else_=_number_in(usage.user_id)))
+    options = {'synchronize_session': False}
+    if session.get_bind().dialect.update_returning:
+        row = session.execute(
+            update.returning(usage.in_use, usage.user_id),
+            execution_options=options).one_or_none()
+        return row and tuple(row)
+    if not session.execute(update, execution_options=options).rowcount:
+        return None
+    return tuple(session.execute(
+        sa.select(usage.in_use, usage.user_id)
+        .where(usage.id == row_id)).one())
 
 
 def _inserted(session, row_id: int, name: str, number: int) -> bool:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accelerator requests as users see them."""
 
-from cyborg.common import exception
+from cyborg.objects import attach_handle_info
 from cyborg.objects import base
 from cyborg.objects import fields
 
@@ -51,7 +51,4 @@ class ARQ(base.PersistentObject):
     def obj_load_attr(self, attrname):
         if attrname != 'attach_handle_info':
             return super().obj_load_attr(attrname)
-        raise exception.AttachInfoInvalid(
-            uuid=self.attach_handle_uuid, host=self.hostname,
-            key='attach_info', value='no JSON object of plain values',
-            reason='it cannot be shown')
+        raise attach_handle_info.damaged(self)

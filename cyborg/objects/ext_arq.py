@@ -3,13 +3,11 @@
 
 from collections.abc import Iterable
 import functools
-import json
-import math
 
 from oslo_utils import uuidutils
 
-from cyborg.inventory import attach_info
 from cyborg.objects import arq as arq_objects
+from cyborg.objects import attach_handle_info
 from cyborg.objects import base
 from cyborg.objects import device_profile
 from cyborg.objects import fields
@@ -167,32 +165,10 @@ def _arq(context, row) -> arq_objects.ARQ:
         attach_handle_type=row.attach_type if bound else '',
         attach_handle_uuid=row.handle_uuid if bound else None,
         created_at=stored.created_at, updated_at=stored.updated_at)
-    info = _attach_handle_info(row.attach_info) if bound else {}
+    info = attach_handle_info.parsed(row.attach_info) if bound else {}
     if info is not None:
         request.attach_handle_info = info
     return request
-
-
-def _attach_handle_info(text: str) -> dict | None:
-    """The stored attach info with its JSON types; None when damaged."""
-    try:
-        info = json.loads(text)
-    except ValueError:
-        return None
-    if not isinstance(info, dict):
-        return None
-    for name in attach_info.METADATA:
-        # Of the wrong type either way, but no reason to hide the address
-        # from those who do not ask for settings.
-        if isinstance(info.get(name), (dict, list)):
-            info[name] = json.dumps(info[name])
-    return info if all(map(_is_plain, info.values())) else None
-
-
-def _is_plain(value) -> bool:
-    """Whether clients can read it: Python also takes NaN and 1e999."""
-    return (value is None or isinstance(value, (str, int))
-            or isinstance(value, float) and math.isfinite(value))
 
 
 def _group(row) -> dict[str, str]:

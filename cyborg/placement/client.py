@@ -25,6 +25,7 @@ from cyborg.common import exception
 from cyborg.common import sdk
 from cyborg.common.i18n import _
 from cyborg.conf import CONF
+from cyborg.placement import tree_print
 
 SERVICE_TYPE = 'placement'
 
@@ -121,6 +122,7 @@ class PlacementClient:
 
     def __init__(self, adapter=None):
         self._given = adapter
+        self._prints = tree_print.Prints()
 
     @property
     def _adapter(self):
@@ -158,9 +160,20 @@ class PlacementClient:
     def get_tree(self, context: cyborg_context.RequestContext,
                  uuid: str) -> list[Provider]:
         """All providers of the tree in which a provider is; [] if none."""
-        answer = self._call(context, 'GET', _NESTED,
-                            '/resource_providers?in_tree=%s' % uuid)
-        return parsed(answer, _providers)
+        return parsed(self._get_tree(context, uuid), _providers)
+
+    def get_tree_print(self, context, uuid: str) -> str:
+        """:func:`cyborg.placement.tree_print.of` what get_tree returns.
+
+        A whole answer that is what it was costs little, however long it is.
+        """
+        answer = self._get_tree(context, uuid)
+        return self._prints.of_answer(uuid, answer.content, lambda: parsed(
+            answer, _providers))
+
+    def _get_tree(self, context, uuid):
+        return self._call(context, 'GET', _NESTED,
+                          '/resource_providers?in_tree=%s' % uuid)
 
     def create_provider(self, context: cyborg_context.RequestContext,
                         uuid: str, name: str, parent: str) -> Provider:

@@ -7,6 +7,7 @@
       ``object_action``, ``object_backport_versions``;
       ``report_data`` whose attach info has settings, ``arq_create`` with
       ``ExtARQ`` 1.3
+1.2   ``report_digest``, ``arq_create_many``
 ===== =====================================================================
 
 What a conductor of 2026.2 would misunderstand goes out as 1.1, which it
@@ -27,11 +28,12 @@ from cyborg.objects import base as objects_base
 
 #: The versions in which 2026.2 knows what is sent as 1.0.
 _OBJECTS_OF_2026_2 = {'ExtARQ': '1.2', 'ARQ': '1.1'}
+_UNKNOWN = (messaging.UnsupportedVersion, messaging.NoSuchMethod)
 #: Release names usable as ``[upgrade_levels] conductor``.
 VERSION_ALIASES = {
     '2026.1': '1.0',
     '2026.2': '1.0',
-    '2027.1': '1.1',
+    '2027.1': '1.2',
 }
 
 
@@ -47,8 +49,9 @@ class ConductorAPI:
         is no usable cap.
     """
 
-    RPC_API_VERSION = '1.1'
+    RPC_API_VERSION = '1.2'
     INDIRECTION_VERSION = '1.1'
+    DIGEST_VERSION = MANY_VERSION = '1.2'
 
     def __init__(self, topic: str | None = None,
                  timeout: float | None = None):
@@ -71,8 +74,18 @@ class ConductorAPI:
         Looks at the local configuration alone; no message is sent, and
         nothing is learnt about the conductors that run (RPC-1).
         """
-        return versionutils.is_compatible(
-            self.INDIRECTION_VERSION, self.version_cap)
+        return self._can_send(self.INDIRECTION_VERSION)
+
+    def supports_digests(self) -> bool:
+        """As :meth:`supports_object_indirection`, for ``report_digest``."""
+        return self._can_send(self.DIGEST_VERSION)
+
+    def supports_creating_many(self) -> bool:
+        """As :meth:`supports_object_indirection`, for ``arq_create_many``."""
+        return self._can_send(self.MANY_VERSION)
+
+    def _can_send(self, version: str) -> bool:
+        return versionutils.is_compatible(version, self.version_cap)
 
     @property
     def _newest(self) -> str:
@@ -193,6 +206,43 @@ class ConductorAPI:
             context, 'object_backport_versions',
             version=self.INDIRECTION_VERSION, objinst=objinst,
             object_versions=object_versions)
+
+    # Version 1.2
+
+    def report_digest(self, context, hostname: str, found: str, stored: str
+                      ) -> bool:
+        """Whether a report of these devices would change nothing.
+
+        :param found: ``cyborg.inventory.digest.of_found`` of all devices.
+        :param stored: ``of_stored`` what the caller believes is stored.
+        :returns: False when the whole report is wanted.
+        :raises oslo_messaging.UnsupportedVersion: or a ``RemoteError`` of
+            that type: the conductor is of an older release.
+        """
+        return self._call(context, 'report_digest',
+                          version=self.DIGEST_VERSION, hostname=hostname,
+                          found=found, stored=stored)
+
+    def arq_create_many(self, context, requests: list[dict],
+                        devprof_id: int) -> None:
+        """Store accelerator requests in state Initial, all or none.
+
+        :param requests: of each ``uuid``, ``device_profile_group_id`` and
+            ``project_id``.
+        :param devprof_id: row id of their device profile.
+        :raises exception.ExtArqAlreadyExists: one of the UUIDs is taken.
+        :raises exception.ResourceNotFound: the profile is gone.
+        :raises oslo_messaging.UnsupportedVersion: as :meth:`report_digest`.
+        """
+        self._call(context, 'arq_create_many', version=self.MANY_VERSION,
+                   requests=requests, devprof_id=devprof_id)
+
+
+def is_unknown_call(error: Exception) -> bool:
+    """Whether a call failed because the conductor is of an older release."""
+    return isinstance(error, _UNKNOWN) or (
+        isinstance(error, messaging.RemoteError)
+        and error.exc_type in [each.__name__ for each in _UNKNOWN])
 
 
 class IndirectionAPI(ovo_base.VersionedObjectIndirectionAPI):

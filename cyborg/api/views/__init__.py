@@ -25,7 +25,11 @@ def timestamp(moment: datetime.datetime | None) -> str | None:
 
     :param moment: with a time zone, or without one in UTC
     """
-    return None if moment is None else _aware(moment).isoformat()
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        return moment.isoformat() + '+00:00'
+    return moment.isoformat()
 
 
 def spaced_timestamp(moment: datetime.datetime | None) -> str:

@@ -16,6 +16,9 @@ from cyborg.inventory import identity
 
 # Each is a sentence of its own; so many are enough to begin with.
 _MOST_NAMED = 10
+_DEFAULTS = attach_info.Settings()
+_SETTINGS = ('stateful', 'numa_node')
+_SETTINGS_OF_PCI = ('managed', *_SETTINGS)
 
 
 def _setting(info: dict[str, Any], name: str, arq) -> Any:
@@ -23,7 +26,7 @@ def _setting(info: dict[str, Any], name: str, arq) -> Any:
 
     :raises exception.AttachInfoInvalid: the stored value has another type.
     """
-    stored = {name: info[name]} if name in info else {}
+    stored = {name: info[name]}
     try:
         return getattr(attach_info.effective(stored, name), name)
     except identity.InvalidInfo as error:
@@ -47,15 +50,18 @@ def handle_info(arq, version: microversions.Version) -> dict[str, Any]:
              if key not in attach_info.METADATA}
     if version < microversions.HANDLE_SETTINGS or not arq.attach_handle_uuid:
         return shown
-    if arq.attach_handle_type == constants.AH_TYPE_PCI:
-        shown['managed'] = _setting(info, 'managed', arq)
-    shown['stateful'] = _setting(info, 'stateful', arq)
-    shown['numa_node'] = _setting(info, 'numa_node', arq)
+    names = _SETTINGS_OF_PCI if (
+        arq.attach_handle_type == constants.AH_TYPE_PCI) else _SETTINGS
+    for name in names:
+        if name in info:
+            shown[name] = _setting(info, name, arq)
+        else:
+            shown[name] = getattr(_DEFAULTS, name)
     return shown
 
 
 def single(arq, version: microversions.Version, base: str) -> dict:
-    """:param arq: an ``ARQ`` object
+    """:param arq: an ``ARQ`` object, or a ``ShownARQ``
 
     :raises exception.AttachInfoInvalid: what is stored of its handle cannot
         be shown.

@@ -15,6 +15,7 @@ from cyborg.api.views import accelerator_requests as views
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.common.i18n import _
+from cyborg.objects import shown_arq
 
 LOG = logging.getLogger(__name__)
 
@@ -45,16 +46,16 @@ class AcceleratorRequests(base.ResourceController):
         """
         schema.check_bind_state(bind_state)
         if instance is None:
-            return _listing(objects.ExtARQ.list(
+            return _listing(shown_arq.list_(
                 services.context(),
                 states=constants.ARQ_RESOLVED_STATES if bind_state else None),
                 _tell_of_damage)
         # One statement for both questions, so that nothing can be bound
         # between two.
-        found = objects.ExtARQ.list(
+        found = shown_arq.list_(
             services.context(), instance_uuid=instance)
         if bind_state and not all(
-                request.arq.state in constants.ARQ_RESOLVED_STATES
+                request.state in constants.ARQ_RESOLVED_STATES
                 for request in found):
             return expose.Reply(None, 423)
         return _listing(found)
@@ -89,8 +90,8 @@ class AcceleratorRequests(base.ResourceController):
 
 
 def _listing(found, on_damage=None) -> dict:
-    return views.listing([request.arq for request in found],
-                         services.version(), services.base_url(), on_damage)
+    return views.listing(found, services.version(), services.base_url(),
+                         on_damage)
 
 
 def _tell_of_damage(error: exception.AttachInfoInvalid) -> None:

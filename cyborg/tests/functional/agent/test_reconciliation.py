@@ -265,7 +265,8 @@ class TestReport(TestBase):
     timeout = 400
 
     def test_unchanged_report_costs_two_calls(self):
-        """PERF-1: whatever the number of devices."""
+        """PERF-1: whatever the number of devices, of whole reports."""
+        self.conf.set(group='agent', whole_report_interval=0)
         self.conf.set(rpc_response_timeout=400)
         statements = []
         present = 2

@@ -384,6 +384,10 @@ class TestCreation(base.ApiTestCase):
             left = 2
             arq_delete_by_uuid = conductor.arq_delete_by_uuid
 
+            def supports_creating_many(self):
+                """As under a cap of ``[upgrade_levels]``."""
+                return False
+
             def arq_create(self, *args):
                 if not self.left:
                     raise oslo_messaging.MessagingTimeout()
@@ -404,14 +408,24 @@ class TestCreation(base.ApiTestCase):
         conductor = self.service.conductor
 
         class Silent:
+            def __init__(self, many):
+                self.supports_creating_many = lambda: many
+
             def arq_create(self, *args):
                 conductor.arq_create(*args)
                 raise oslo_messaging.MessagingTimeout()
 
+            def arq_create_many(self, *args):
+                conductor.arq_create_many(*args)
+                raise oslo_messaging.MessagingTimeout()
+
         self.context.project_id = base.PROJECT_A
-        self.assertRaises(oslo_messaging.MessagingTimeout, requests.create,
-                          self.context, Silent(), 'two')
-        self.assertEqual([], self.content()['extended_accelerator_requests'])
+        for many in (False, True):
+            self.assertRaises(
+                oslo_messaging.MessagingTimeout, requests.create,
+                self.context, Silent(many), 'two')
+            self.assertEqual(
+                [], self.content()['extended_accelerator_requests'])
 
 
 class TestDeletion(base.ApiTestCase):

@@ -106,7 +106,7 @@ class _Facades:
 class _Endpoint:
     """Hands each request to one of the conductors, and may lose the reply."""
 
-    target = messaging.Target(version='1.1')
+    target = manager.ConductorManager.target
 
     def __init__(self, world: 'World'):
         self._world = world

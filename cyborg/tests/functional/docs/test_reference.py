@@ -42,13 +42,21 @@ class CostsTest(base.MessageCase):
         self.cloud.plug(ONE, TWO)
         self.cloud.start_agent()
         for _round in range(2):
+            # One that stores, and one that finds nothing to do.
+            self.cloud.report()
             self.cloud.report()
             self.assertEqual(self.row('a report without change'),
                              self.cost(self.cloud.report))
+            self.conf.set(group='agent', whole_report_interval=0)
+            self.assertEqual(self.row('the same where it is sent whole'),
+                             self.cost(self.cloud.report))
+            self.conf.set(group='agent', whole_report_interval=3600)
             address = next(
                 address for address, handle in self.cloud.handles().items()
                 if not handle.allocated)
             arq = self.cloud.create_arq()
+            self.assertEqual(self.row('creating'),
+                             self.cost(self.cloud.create_arq))
             # The cost of Nova's own allocation is none of ours.
             self.cloud.placement.allocate = lambda *args, **kwargs: None
             provider = self.cloud.provider(address)

@@ -57,10 +57,10 @@ class TestHostInventory(base.ObjectTestCase):
         self.assertEqual(rows.address(managed=False),
                          rows.read(self.card.handles[0]).attach_info)
 
-    def test_five_statements(self):
+    def test_four_statements(self):
         with self.db.count_statements() as sql:
             self._get()
-        self.assertEqual(5, len(sql))
+        self.assertEqual(4, len(sql))
 
 
 class TestHostInventoryRemotely(base.RemoteMixin, TestHostInventory):

@@ -70,7 +70,7 @@ class CapTest(base.TestCase):
 
     def test_unusable_values(self):
         """CFG-6: an error at the start that names option and choices."""
-        for value in ('auto', '2.0', '1.2', '1', 'x.y', '', '2020.1',
+        for value in ('auto', '2.0', '1.3', '1', 'x.y', '', '2020.1',
                       '1.1.1', '-1.0'):
             error = self.assertRaises(exception.UpgradeLevelInvalid,
                                       self.cap, value)
