@@ -9,16 +9,22 @@ import oslo_messaging as messaging
 from cyborg.agent import loading
 from cyborg.agent import mdev
 from cyborg.agent import programming
+from cyborg.common import deadline
 
 
 class AgentManager:
-    """RPC endpoint; every public method is callable from the network."""
+    """RPC endpoint; every public method is callable from the network.
+
+    :raises exception.CallTooLate: by every method, for a call that nobody
+        waits for; nothing was done.
+    """
 
     target = messaging.Target(version='1.0')
 
     def __init__(self, drivers: Sequence[loading.LoadedDriver]):
         self._drivers = drivers
 
+    @deadline.in_time
     def fpga_program(self, context, controlpath_id: dict,
                      bitstream_uuid: str, driver_name: str) -> Any:
         """Program an FPGA with an image; returns what the driver says.
@@ -29,11 +35,13 @@ class AgentManager:
         return programming.program(self._drivers, context, controlpath_id,
                                    bitstream_uuid, driver_name)
 
+    @deadline.in_time
     def create_vgpu_mdev(self, context, pci_addr: str, asked_type: str,
                          ah_uuid: str) -> None:
         """:raises exception.MdevFailed: the kernel refuses."""
         mdev.create(pci_addr, asked_type, ah_uuid)
 
+    @deadline.in_time
     def remove_vgpu_mdev(self, context, pci_addr: str, asked_type: str,
                          ah_uuid: str) -> None:
         """:raises exception.MdevFailed: the kernel refuses."""

@@ -10,6 +10,7 @@ from oslo_log import log as logging
 from oslo_utils import uuidutils
 
 from cyborg.agent import loading
+from cyborg.common import deadline
 from cyborg.common import exception
 from cyborg.conf import CONF
 
@@ -44,6 +45,8 @@ def program(drivers: Sequence[loading.LoadedDriver], context,
     :param controlpath_id: a control path row, ``cpid_info`` decoded.
     :returns: what the driver answers; a true value means success.
     :raises exception.InvalidUUID: ``bitstream_uuid`` is none.
+    :raises exception.CallTooLate: nobody waits for it; the device was not
+        touched.
     :raises exception.CyborgException: no driver, or no usable image.
     """
     if not uuidutils.is_uuid_like(bitstream_uuid):
@@ -56,6 +59,8 @@ def program(drivers: Sequence[loading.LoadedDriver], context,
         # The name is ours: that of an image is a user's text.
         path = os.path.join(folder, 'bitstream')
         images.download(context, bitstream_uuid, path)
+        # It may have taken long, and another guest may have the device now.
+        deadline.check(context)
         result = driver.program(controlpath_id, path)
     LOG.info('Device %s programmed with image %s by driver %s: %s',
              controlpath_id.get('cpid_info'), bitstream_uuid, driver_name,

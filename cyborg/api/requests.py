@@ -20,6 +20,8 @@ from cyborg.rpcapi import conductor as conductor_rpcapi
 
 LOG = logging.getLogger(__name__)
 
+_BINDABLE = constants.ARQ_STATES_TRANSFORM_MATRIX[constants.ARQ_BIND_STARTED]
+
 
 def create(context, conductor, profile_name: str
            ) -> list[shown_arq.ShownARQ]:
@@ -50,7 +52,7 @@ def create(context, conductor, profile_name: str
         _create(context, conductor, wanted, profile)
         return shown_arq.created(context, uuids)
     except Exception:
-        _take_back(context, uuids)
+        _take_back(context, uuids, profile.id)
         raise
 
 
@@ -71,20 +73,20 @@ def _create(context, conductor, wanted: list[dict], profile) -> None:
             profile.id)
 
 
-def _take_back(context, uuids: list[str]) -> None:
+def _take_back(context, uuids: list[str], profile_id: int) -> None:
     """Delete requests of a set that was not created whole.
 
     In the database, since it may be the conductors that do not answer.
     """
-    try:
-        for uuid in uuids:
-            objects.ExtARQ.delete_without_instance(context, [uuid])
-    except (exception.CyborgException, db_exc.DBError) as error:
-        # What kept the next one from being created counts, not this.
-        LOG.warning('Accelerator requests %(uuids)s may be left of a set '
-                    'that was not created whole: %(reason)s',
-                    {'uuids': ', '.join(uuids),
-                     'reason': exception.plain_text(error)})
+    for uuid in uuids:
+        try:
+            objects.ExtARQ.withdraw(context, uuid, profile_id)
+        except (exception.CyborgException, db_exc.DBError) as error:
+            # What kept the next one from being created counts, not this.
+            LOG.warning('Accelerator request %(uuid)s may be left of a set '
+                        'that was not created whole: %(reason)s',
+                        {'uuid': uuid,
+                         'reason': exception.plain_text(error)})
 
 
 def delete(context, conductor, uuids: Sequence[str],
@@ -116,7 +118,9 @@ def _check_deletable(context, uuids, by_service: bool) -> list:
              for request in objects.ExtARQ.list(context, uuids=uuids)}
     for uuid in uuids:
         _check_found(found, uuid)
-        if found[uuid].instance_uuid and not by_service:
+        # One that is only noted for an instance is nobody's yet.
+        if found[uuid].instance_uuid and not by_service and not _is_bindable(
+                found[uuid]):
             raise exception.ARQBoundToInstance(
                 arq=uuid, instance=found[uuid].instance_uuid)
     return list(found.values())
@@ -137,44 +141,59 @@ def apply(context, conductor,
     :raises exception.ARQBadState: a request cannot be bound in its state.
     :raises exception.PatchError: the instance has other requests already.
     """
+    instance = next((p.instance_uuid for p in patches if p.bind), None)
     found = {request.arq.uuid: request.arq for request in objects.ExtARQ.list(
-        context, uuids=[patch.uuid for patch in patches])}
+        context, uuids=[patch.uuid for patch in patches],
+        beside_instance=instance)}
     for patch in patches:
         _check_found(found, patch.uuid)
-    # A bind that was done before, whose answer was lost, is for the conductor
-    # to answer again.
+    # A bind that was asked for before, whose answer was lost, is for the
+    # conductor to answer again.
     binding = [patch for patch in patches
-               if patch.bind and not _is_done(patch, found[patch.uuid])]
+               if patch.bind and not _is_asked(patch, found[patch.uuid])]
     for patch in binding:
         _check_bindable(found[patch.uuid])
     if binding:
-        _check_instance_is_free(context, binding[0].instance_uuid)
+        _note(context, [patch.uuid for patch in binding], instance, found)
     conductor.arq_apply_patch(
-        context, {patch.uuid: list(patch.operations) for patch in patches},
+        context.changed(noted=bool(binding)),
+        {patch.uuid: list(patch.operations) for patch in patches},
         {patch.uuid: _fields(patch, found[patch.uuid]) for patch in patches})
 
 
-def _is_done(patch: arq_schema.ArqPatch, arq) -> bool:
-    """Whether the request is bound to just what the patch asks for."""
+def _is_asked(patch: arq_schema.ArqPatch, arq) -> bool:
+    """Whether the request is, or is being, bound as the patch asks for."""
     wanted = patch.fields()
-    return arq.state == constants.ARQ_BOUND and all(
+    return arq.state in (constants.ARQ_BOUND,
+                         constants.ARQ_BIND_STARTED) and all(
         str(getattr(arq, name) or '').lower() == str(value).lower()
         for name, value in wanted.items())
 
 
+def _is_bindable(arq) -> bool:
+    return arq.state in _BINDABLE
+
+
 def _check_bindable(arq) -> None:
-    expected = constants.ARQ_STATES_TRANSFORM_MATRIX[
-        constants.ARQ_BIND_STARTED]
-    if arq.state not in expected:
+    if not _is_bindable(arq):
         raise exception.ARQBadState(uuid=arq.uuid, state=arq.state,
-                                    expected=', '.join(expected))
+                                    expected=', '.join(_BINDABLE))
 
 
-def _check_instance_is_free(context, instance_uuid: str) -> None:
-    if objects.ExtARQ.list(context, instance_uuid=instance_uuid):
+def _note(context, uuids: list[str], instance_uuid: str, found) -> None:
+    """Note that requests are about to be bound, where the instance has none.
+
+    Others that were to be bound to it and never were do not count: whoever
+    asked for them has given up.
+    """
+    others = [arq for arq in found.values() if arq.uuid not in uuids
+              and arq.instance_uuid == instance_uuid]
+    if any(not _is_bindable(arq) for arq in others):
         raise exception.PatchError(
             reason=_('instance %s has accelerator requests already, and no '
                      'more can be bound to it.') % instance_uuid)
+    objects.ExtARQ.note(context, uuids, instance_uuid,
+                        [arq.uuid for arq in others])
 
 
 def _fields(patch: arq_schema.ArqPatch, arq) -> dict:

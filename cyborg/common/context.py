@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who asks, and for whom: the context of a request."""
 
+import copy
 import dataclasses
+import math
 
 from oslo_context import context
 
@@ -16,7 +18,7 @@ _CARRIED = ('auth_token', 'user_id', 'project_id', 'domain_id',
             'show_deleted', 'request_id', 'global_request_id',
             'resource_uuid', 'roles', 'user_name', 'project_name',
             'domain_name', 'is_admin_project', 'system_scope',
-            'service_catalog', 'machine', 'report')
+            'service_catalog', 'machine', 'report', 'not_after', 'noted')
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,13 +44,18 @@ class RequestContext(context.RequestContext):
         the role ``admin``, in any case, as Keystone and oslo.policy compare
         roles. Policy and the project filter use it.
     :param report: a :class:`Report`, or its values as they travel.
+    :param not_after: until when the caller waits for what it asked for, in
+        seconds since the epoch, or None; see ``cyborg.common.deadline``.
+    :param noted: whether the requests that a call binds are noted as asked
+        for by their instance, see ``cyborg.db.arqs.note``.
     :ivar write_condition: called with the session when a transaction that
         writes begins; stays in this process.
     """
 
     def __init__(self, user_id=None, project_id=None, is_admin=None,
                  service_catalog=None, user_auth_plugin=None,
-                 overwrite=True, machine=None, report=None, **kwargs):
+                 overwrite=True, machine=None, report=None, not_after=None,
+                 noted=False, **kwargs):
         super().__init__(user_id=user_id, project_id=project_id,
                          is_admin=bool(is_admin), overwrite=overwrite,
                          **kwargs)
@@ -58,6 +65,8 @@ class RequestContext(context.RequestContext):
         self.user_auth_plugin = user_auth_plugin
         self.machine = machine
         self.report = _report(report)
+        self.not_after = _moment(not_after)
+        self.noted = noted is True
         self.write_condition = None
         if is_admin is None:
             self.is_admin = any(
@@ -79,7 +88,32 @@ class RequestContext(context.RequestContext):
         # Keys that 2026.2 passes over, and only where they say something.
         if self.report is not None:
             values['report'] = dataclasses.asdict(self.report)
+        if self.not_after is not None:
+            values['not_after'] = self.not_after
+        if self.noted:
+            values['noted'] = True
         return values
+
+    def changed(self, **values) -> 'RequestContext':
+        """A context that differs in these attributes."""
+        other = copy.copy(self)
+        # Not the transaction that this one may have open.
+        vars(other).pop('_enginefacade_context', None)
+        vars(other).update(values)
+        return other
+
+    def until(self, moment: float) -> 'RequestContext':
+        """A context of which nothing is done after ``moment``.
+
+        :param moment: seconds since the epoch; an earlier one that this
+            context has counts.
+        """
+        return self.changed(not_after=moment if self.not_after is None
+                            else min(moment, self.not_after))
+
+    def unlimited(self) -> 'RequestContext':
+        """A context for what has to be done whether anybody waits or not."""
+        return self.changed(not_after=None)
 
     @classmethod
     def from_dict(cls, values: dict, **kwargs) -> 'RequestContext':
@@ -112,6 +146,13 @@ def _report(given) -> Report | None:
     host, number = given.get('host'), given.get('number')
     if isinstance(host, str) and type(number) is int and number > 0:
         return Report(host, number)
+    return None
+
+
+def _moment(given) -> float | None:
+    """A peer's mistake in it is no time."""
+    if type(given) in (int, float) and math.isfinite(given) and given > 0:
+        return float(given)
     return None
 
 

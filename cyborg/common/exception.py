@@ -247,6 +247,12 @@ class ARQBadState(Conflict):
                  'needs one of the states %(expected)s.')
 
 
+class BindWithdrawn(ARQBadState):
+    _msg_fmt = _('Accelerator request %(uuid)s was not bound to instance '
+                 '%(instance)s: it was released, or asked for by another '
+                 'instance, after that was asked for.')
+
+
 class AttachHandleTaken(Conflict):
     _msg_fmt = _('Accelerator request %(uuid)s was not bound: other requests '
                  'took the last attach handles of resource provider '
@@ -272,6 +278,20 @@ class BindDeviceDisabled(Conflict):
                  'maintaining). Enable the device, or bind to another.')
 
 
+class BindDeviceMissing(Conflict):
+    _msg_fmt = _('Accelerator request %(uuid)s was not bound: by the latest '
+                 'report of host %(host)s device %(address)s of resource '
+                 'provider %(rp_uuid)s %(reason)s. Bind to another device.')
+
+
+class BindDeviceReplaced(Conflict):
+    _msg_fmt = _('Accelerator request %(uuid)s was not bound: its device '
+                 'profile asks for trait %(wanted)s, and device %(device)s of '
+                 'host %(host)s (resource provider %(rp_uuid)s) has %(found)s '
+                 'by now. It was replaced after it had been chosen. Bind to '
+                 'another device.')
+
+
 class BindFunctionShared(Conflict):
     _msg_fmt = _('Accelerator request %(uuid)s was not bound: PCI function '
                  '%(address)s of host %(host)s cannot be used while a guest '
@@ -295,6 +315,14 @@ class UnbindFailed(ServiceUnavailable):
 class AgentUnreachable(ServiceUnavailable):
     _msg_fmt = _('The agent of host %(host)s does not answer: %(reason)s. '
                  'Check that it runs, with [DEFAULT] host = %(host)s.')
+
+
+class CallTooLate(ServiceUnavailable):
+    _msg_fmt = _('Nothing was done: the call was to be carried out until '
+                 '%(not_after)s, as long as its sender waits for the answer, '
+                 'and on host %(host)s it is %(now)s. Try again. If that '
+                 'does not help, the clocks of the two hosts differ: let NTP '
+                 'set them.')
 
 
 class ReportOutdated(Conflict):

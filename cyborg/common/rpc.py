@@ -9,9 +9,11 @@ import logging
 import re
 
 import oslo_messaging as messaging
+from oslo_messaging import opts as messaging_opts
 from oslo_messaging.rpc import dispatcher
 
 from cyborg.common import context as cyborg_context
+from cyborg.common import deadline
 from cyborg.common import exception
 from cyborg.conf import CONF
 
@@ -25,6 +27,11 @@ ALLOWED_EXMODS = ('cyborg.common.exception', 'oslo_versionedobjects.exception')
 
 # The default of the library is "openstack"; set before options are parsed.
 messaging.set_transport_defaults(CONTROL_EXCHANGE)
+
+# The library registers it when it makes the first client.
+CONF.register_opts([
+    option for group, options in messaging_opts.list_opts() if group is None
+    for option in options if option.name == 'rpc_response_timeout'])
 
 _VERSION = re.compile(r'[1-9][0-9]*\.(0|[1-9][0-9]*)')
 
@@ -120,6 +127,19 @@ def get_client(target: messaging.Target, version_cap: str | None = None,
     return messaging.get_rpc_client(
         get_transport(), target, version_cap=version_cap,
         serializer=RequestContextSerializer(serializer))
+
+
+def waited_for(context, timeout: float | None):
+    """The context of a call whose answer is waited for.
+
+    :param timeout: seconds; None takes ``[DEFAULT] rpc_response_timeout``.
+    :returns: a context that says until when that is.
+    :raises exception.CallTooLate: it follows from a call for whose answer
+        nobody waits any more.
+    """
+    deadline.check(context)
+    return context.until(deadline.now() + (
+        CONF.rpc_response_timeout if timeout is None else timeout))
 
 
 def get_server(target: messaging.Target, endpoints: list,

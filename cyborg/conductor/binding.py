@@ -12,23 +12,34 @@ Nova hears the outcome of each ARQ. When it cannot be told, the caller gets
 instance fails in Nova, which unbinds or deletes them then.
 """
 
+from collections.abc import Callable
 from collections.abc import Sequence
 from concurrent import futures
+import datetime
 import logging
+import threading
 import time
 
+from oslo_utils import timeutils
+
 from cyborg.common import constants
+from cyborg.common import deadline
 from cyborg.common import exception
+from cyborg.conductor import bind_requests
 from cyborg.conductor import programming
 from cyborg.conf import CONF
 from cyborg.db import arqs
+from cyborg.db import bind_ends
 from cyborg.db import binding
 from cyborg.db import query
 from cyborg.db import unbinding
 
 LOG = logging.getLogger(__name__)
 
-_BINDABLE = constants.ARQ_STATES_TRANSFORM_MATRIX[constants.ARQ_BIND_STARTED]
+# Seconds between looks at a bind that another conductor may be about, and
+# beyond its time, before it counts as given up.
+_POLL = 1
+_GRACE = 5
 
 
 class Binder:
@@ -45,9 +56,14 @@ class Binder:
         self._programmer = programmer
         self._pool = futures.ThreadPoolExecutor(
             CONF.thread_pool_size, thread_name_prefix='bind')
+        self._lock = threading.Lock()
+        #: (ARQ, handle, instance) that the pool works on
+        self._going_on: set[tuple] = set()
+        self._stopping = threading.Event()
 
     def stop(self) -> None:
         """Finish what goes on in the background."""
+        self._stopping.set()
         self._pool.shutdown(wait=True)
 
     def apply_patch(self, context, patch_list: dict[str, list],
@@ -71,16 +87,21 @@ class Binder:
             if kinds == {'remove'}:
                 removals.append(arq_uuid)
             elif kinds == {'add'}:
-                requests.append(_request(arq_uuid, valid_fields))
+                requests.append(bind_requests.request_of(
+                    arq_uuid, valid_fields))
             else:
                 raise exception.PatchError(
                     reason='every op of accelerator request %s must be add, '
                            'or every one remove' % arq_uuid)
         rows = self._rows(context, removals, requests)
-        again, requests = _told_apart(rows, requests)
+        again, under_way, requests = bind_requests.told_apart(rows, requests)
         released = self._removed(context, removals, bool(requests))
         if requests:
-            again += self._bind_or_find(context, requests, rows, released)
+            again += self._or_find(context, requests, lambda: self.bind(
+                context, requests, rows, released))
+        if under_way:
+            again += self._or_find(context, under_way, lambda: self._go_on(
+                context, under_way, rows))
         self._repeat(context, again)
         if removals:
             LOG.info('Unbound accelerator requests %s.', ', '.join(removals))
@@ -108,11 +129,11 @@ class Binder:
             raise query.not_found('ExtArq', uuid=', '.join(unknown))
         return rows
 
-    def _bind_or_find(self, context, requests, rows, released
-                      ) -> Sequence[binding.Request]:
+    def _or_find(self, context, requests, bind: Callable[[], None]
+                 ) -> Sequence[binding.Request]:
         """Bind; the ARQs that the same call, come twice, bound meanwhile."""
         try:
-            self.bind(context, requests, rows, released)
+            bind()
         except exception.ARQBadState:
             now = self._rows(context, [], requests)
             if not all(binding.is_done(now[request.arq_uuid].ExtARQ, request)
@@ -142,36 +163,118 @@ class Binder:
         :raises exception.CyborgException: why the set was not bound. Its
             ARQs are BindFailed then and Nova was told, except for
             ARQBadState: someone else changed an ARQ meanwhile, and nothing
-            was done.
+            was done; and CallTooLate: nobody waits for it any more.
         """
-        deadline = time.monotonic() + CONF.bind_timeout
-        held: list[binding.Holding] = []
         try:
             jobs = programming.jobs(rows.values())
+            requests = [bind_requests.with_products(request, rows)
+                        for request in requests]
             held = unbinding.exchange(context, released, requests,
                                       frozenset(jobs))
+        except (exception.ARQBadState, exception.CallTooLate):
+            # Whoever has an ARQ of the set decides what becomes of it, and
+            # the others were not touched yet.
+            raise
+        except Exception as error:
+            self._fail(context, requests, [], error)
+            raise
+        self._prepare(context, requests, held, jobs)
+
+    def _prepare(self, context, requests, held, jobs) -> None:
+        """Have the devices ready, and the ARQs Bound."""
+        until = time.monotonic() + CONF.bind_timeout
+        try:
             self._create_mdevs(context, held)
             if not jobs:
                 self._complete(context, held)
         except Exception as error:
-            # Whoever has an ARQ of the set decides what becomes of it, and
-            # the others were not touched yet.
-            if held or not isinstance(error, exception.ARQBadState):
-                self._fail(context, requests, held, error)
+            self._fail(context, requests, held, error)
             raise
         if jobs:
-            self._pool.submit(self._program, context, requests, held, jobs,
-                              deadline)
+            self._behind(held, self._program, context, requests, held, jobs,
+                         until)
             return
         self._tell(context, {h.arq_uuid: h.instance_uuid for h in held},
                    constants.ARQ_BIND_STATUS_FINISH)
+
+    def _go_on(self, context, requests, rows) -> None:
+        """Bind ARQs that are BindStarted, since the answer was lost.
+
+        Somebody may still be about it, or the conductor was killed. A
+        mediated device is made again, which is no fault. An FPGA must not be
+        programmed twice at once: that is left to the first until its time is
+        up, and Nova hears from whoever is done.
+
+        :raises exception.ARQBadState: one is not BindStarted any more.
+        """
+        instances = {request.arq_uuid: request.instance_uuid
+                     for request in requests}
+        held = unbinding.holdings(context, uuids=list(instances))
+        states = {h.arq_uuid: h.state for h in held
+                  if h.handle_id is not None
+                  and h.instance_uuid == instances[h.arq_uuid]}
+        for uuid in instances:
+            if states.get(uuid) != constants.ARQ_BIND_STARTED:
+                raise exception.ARQBadState(
+                    uuid=uuid, state=states.get(uuid, 'released'),
+                    expected=constants.ARQ_BIND_STARTED)
+        jobs = programming.jobs(rows[h.arq_uuid] for h in held)
+        LOG.info('Accelerator requests %s are being bound as asked already.',
+                 ', '.join(h.arq_uuid for h in held))
+        if jobs:
+            self._behind(held, self._wait_and_program, context, requests,
+                         held, jobs)
+        else:
+            self._prepare(context, requests, held, jobs)
+
+    def _behind(self, held, work: Callable[..., None], context,
+                *arguments) -> None:
+        """Do what goes on when the call is answered, unless it goes on.
+
+        It was accepted, and Nova waits for the outcome.
+        """
+        mine = {(h.arq_uuid, h.handle_id, h.instance_uuid) for h in held}
+        with self._lock:
+            if mine & self._going_on:
+                return
+            self._going_on |= mine
+
+        def run() -> None:
+            try:
+                work(context.unlimited(), *arguments)
+            except Exception:
+                LOG.exception('Accelerator requests %s stay as they are until '
+                              'they are bound again, unbound or deleted.',
+                              ', '.join(h.arq_uuid for h in held))
+            finally:
+                with self._lock:
+                    self._going_on -= mine
+
+        self._pool.submit(run)
+
+    def _wait_and_program(self, context, requests, held, jobs) -> None:
+        """Program when whoever was about it cannot be any more."""
+        limit = datetime.timedelta(seconds=CONF.bind_timeout + _GRACE)
+        uuids = [holding.arq_uuid for holding in held]
+        while not self._stopping.wait(_POLL):
+            rows = arqs.list_(context, uuids=uuids)
+            if len(rows) < len(held) or not all(
+                    binding.is_under_way(row.ExtARQ, request)
+                    for row, request in bind_requests.paired(rows, requests)):
+                return
+            before = timeutils.utcnow() - limit
+            if all(row.ExtARQ.updated_at <= before for row in rows):
+                if bind_ends.take_over(context, held, before):
+                    self._program(context, requests, held, jobs,
+                                  time.monotonic() + CONF.bind_timeout, True)
+                return
 
     @staticmethod
     def _complete(context, held) -> None:
         started = [holding for holding in held
                    if holding.state == constants.ARQ_BIND_STARTED]
         if started:
-            binding.complete(context, started)
+            bind_ends.complete(context, started)
         LOG.info('Bound accelerator requests: %s.', ', '.join(
             '%s to attach handle %s of host %s for instance %s' % (
                 h.arq_uuid, h.handle_uuid, h.handle_hostname,
@@ -182,14 +285,22 @@ class Binder:
             if holding.is_mdev:
                 self._agent.create_vgpu_mdev(context, **holding.mdev)
 
-    def _program(self, context, requests, held, jobs, deadline) -> None:
-        """Runs in a thread of its own, so that nobody hears of errors."""
+    def _program(self, context, requests, held, jobs, until: float,
+                 afresh: bool = False) -> None:
+        """Runs in a thread of its own, so that nobody hears of errors.
+
+        :param until: ``time.monotonic()`` by which it must be done.
+        :param afresh: it is not known how far somebody else came.
+        """
+        timely = context.until(deadline.now() + until - time.monotonic())
         try:
+            if afresh:
+                self._create_mdevs(timely, held)
             for holding in held:
                 job = jobs.get(holding.arq_uuid)
                 if job:
-                    self._programmer.run(context, holding, job, deadline)
-            self._complete(context, held)
+                    self._programmer.run(timely, holding, job, until)
+            self._complete(timely, held)
         except Exception as error:  # noqa: BLE001
             self._fail(context, requests, held, error)
             return
@@ -201,6 +312,9 @@ class Binder:
 
     def _fail(self, context, requests, held, error) -> None:
         """Undo a bind; what goes wrong here must not hide ``error``."""
+        if held:
+            # Whether anybody waits or not.
+            context = context.unlimited()
         LOG.warning('Accelerator requests %s were not bound: %s', ', '.join(
             r.arq_uuid for r in requests), exception.plain_text(error))
         failed = self._give_back(context, requests, held)
@@ -214,12 +328,17 @@ class Binder:
     def _give_back(self, context, requests, held) -> list[str]:
         """Free what was claimed; UUIDs of the ARQs that are BindFailed."""
         try:
-            failed = binding.fail(context, requests, held)
+            failed = bind_ends.fail(context, requests, held)
             for holding in held:
                 if holding.is_mdev and holding.arq_uuid in failed:
                     self._remove_mdev(context, holding)
-                    binding.drop(context, holding)
+                    bind_ends.drop(context, holding)
             return failed
+        except exception.CallTooLate as late:
+            # Nothing was taken, and what became of the ARQs since is up to
+            # those who did it.
+            LOG.info('%s', late.message)
+            return []
         except Exception:
             # They stay as they are until they are unbound or deleted.
             LOG.exception('Accelerator requests %s could not be marked as '
@@ -253,36 +372,3 @@ class Binder:
                 problems.append(problem)
         if problems:
             raise problems[0]
-
-
-def _told_apart(rows: dict, requests: Sequence[binding.Request]
-                ) -> tuple[list[binding.Request], list[binding.Request]]:
-    """Binds that were done before, and those that are to be done.
-
-    :raises exception.ARQBadState: an ARQ can be neither.
-    """
-    again, todo = [], []
-    for request in requests:
-        arq = rows[request.arq_uuid].ExtARQ
-        if arq.state in _BINDABLE:
-            todo.append(request)
-        elif binding.is_done(arq, request):
-            again.append(request)
-        else:
-            raise exception.ARQBadState(
-                uuid=request.arq_uuid, state=arq.state,
-                expected=', '.join(_BINDABLE))
-    return again, todo
-
-
-def _request(arq_uuid: str, valid_fields: dict[str, dict]):
-    fields = valid_fields.get(arq_uuid) or {}
-    missing = [name for name in ('hostname', 'device_rp_uuid',
-                                 'instance_uuid') if not fields.get(name)]
-    if missing:
-        raise exception.PatchError(
-            reason='accelerator request %s lacks %s' % (
-                arq_uuid, ', '.join(missing)))
-    return binding.Request(
-        arq_uuid, str(fields['hostname']), fields['device_rp_uuid'],
-        fields['instance_uuid'], fields.get('project_id'))

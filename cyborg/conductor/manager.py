@@ -6,6 +6,7 @@ import logging
 import oslo_messaging as messaging
 from oslo_versionedobjects import exception as ovo_exception
 
+from cyborg.common import deadline
 from cyborg.common import exception
 from cyborg.common import nova_client
 from cyborg.common import sdk
@@ -14,7 +15,6 @@ from cyborg.conductor import object_dispatch
 from cyborg.conductor import programming
 from cyborg.conductor import providers
 from cyborg.conductor import report
-from cyborg.conductor import reporters
 from cyborg.db import arqs
 from cyborg.db import unbinding
 from cyborg.objects import base as objects_base
@@ -54,7 +54,6 @@ class ConductorManager:
         if nova is None:
             nova = (nova_client.NovaClient() if sdk.has_credentials('nova')
                     else _NoNova())
-        self._reporters = reporters.Reporters()
         self._reporter = report.Reporter(providers.ProviderSync(placement))
         self._binder = binding.Binder(
             self._agent, nova, programming.Programmer(self._agent, placement))
@@ -69,12 +68,12 @@ class ConductorManager:
     def report_data(self, context, hostname: str,
                     driver_device_list: list) -> None:
         """See :meth:`cyborg.conductor.report.Reporter.report`."""
-        self._reporters.heard(hostname, context.machine)
         self._reporter.report(
             context, hostname,
             inventory_values.discovered_devices(driver_device_list))
 
     @_answers
+    @deadline.in_time
     def device_profile_create(self, context, obj_devprof):
         """Store a profile; returns it in the version it came in."""
         versions = objects_base.versions_in(obj_devprof)
@@ -83,11 +82,13 @@ class ConductorManager:
         return objects_base.in_versions(obj_devprof, versions)
 
     @_answers
+    @deadline.in_time
     def device_profile_delete(self, context, obj_devprof) -> None:
         obj_devprof._context = context
         obj_devprof.destroy()
 
     @_answers
+    @deadline.in_time
     def arq_create(self, context, obj_extarq, devprof_id: int):
         """Store an ARQ; returns it in the version it came in."""
         versions = objects_base.versions_in(obj_extarq)
@@ -96,18 +97,21 @@ class ConductorManager:
         return objects_base.in_versions(obj_extarq, versions)
 
     @_answers
+    @deadline.in_time
     def arq_apply_patch(self, context, patch_list: dict,
                         valid_fields: dict) -> None:
         """See :meth:`cyborg.conductor.binding.Binder.apply_patch`."""
         self._binder.apply_patch(context, patch_list, valid_fields)
 
     @_answers
+    @deadline.in_time
     def arq_delete_by_uuid(self, context, arqs: str) -> None:
         """:param arqs: UUIDs with commas between"""
         unbinding.release(context, [u.strip() for u in arqs.split(',')],
                            self._agent.remove_vgpu_mdev, delete=True)
 
     @_answers
+    @deadline.in_time
     def arq_delete_by_instance_uuid(self, context, instance: str) -> None:
         """Delete an instance's ARQs; none is fine."""
         unbinding.release_held(
@@ -143,10 +147,10 @@ class ConductorManager:
     def report_digest(self, context, hostname: str, found: str,
                       stored: str) -> bool:
         """See :meth:`cyborg.conductor.unchanged.Known.is_known`."""
-        self._reporters.heard(hostname, context.machine)
         return self._reporter.is_known(context, hostname, found, stored)
 
     @_answers
+    @deadline.in_time
     def arq_create_many(self, context, requests: list[dict],
                         devprof_id: int) -> None:
         """See :meth:`cyborg.conductor.rpcapi.ConductorAPI.arq_create_many`.

@@ -38,8 +38,10 @@ from cyborg.conductor import absences
 from cyborg.conductor import namesakes
 from cyborg.conductor import notes
 from cyborg.conductor import providers
+from cyborg.conductor import reporters
 from cyborg.conductor import strays
 from cyborg.conductor import tally
+from cyborg.conductor import unbindable
 from cyborg.conductor import unchanged
 from cyborg.conductor import wanted as wanted_providers
 from cyborg.db import host_changes
@@ -79,6 +81,7 @@ class Reporter:
         self._notebook = notes.Notebook()
         self._tally = tally.Tally()
         self._known = unchanged.Known(sync)
+        self._reporters = reporters.Reporters()
         self._locks: dict[str, threading.Lock] = collections.defaultdict(
             threading.Lock)
 
@@ -100,7 +103,9 @@ class Reporter:
         # Two reports of a host that overlap would be right, too, but each
         # would do the other's work again.
         with self._locks[hostname]:
-            turn = report_order.begin(context, hostname)
+            machine = reporters.mark(context.machine)
+            turn = report_order.begin(context, hostname, machine)
+            self._reporters.heard(hostname, machine, turn.machines)
             one = _Report(context, hostname, discovered, self._sync,
                           self._notebook, self._tally, turn)
             try:
@@ -137,6 +142,7 @@ class _Report:
         self.sync = sync
         self.notebook = notebook
         self.tally = reports
+        self.unbindable = unbindable.Notes(self.context, turn)
         self.notes: dict[tuple, notes.Note] = {}
         self.new: set[str] = set()
         self.changed: set[int] = set()
@@ -185,6 +191,7 @@ class _Report:
         host = self.sync.find_host(self.context, self.hostname,
                                    _provider_uuids(plan))
         plan = self._insert(plan)
+        self.unbindable.begin(plan)
         wanted = wanted_providers.providers(plan, self.traits)
         self.traits = wanted_providers.traits(plan, self.traits)
         outcomes = self._sync_known(host, plan, wanted)
@@ -193,6 +200,7 @@ class _Report:
         self._sync_new(host, wanted, outcomes)
         self._change(plan, outcomes)
         self._remove(plan, wanted, outcomes)
+        self.unbindable.end()
         self._remove_strays(host, wanted)
         self.changed |= plan.changed_device_ids
         self._note_settled(plan, host, wanted)
@@ -393,11 +401,12 @@ class _Report:
                     self.context, row_id, numbers.get(row_id),
                     attributes.get(row_id))))
         for record in plan.removed_handles:
-            if _provider_of(record.deployable) not in failed:
-                self._guarded(
-                    'attach handle %s' % record.handle.uuid,
-                    lambda record=record: host_changes.delete_handle(
-                        self.context, record.handle.id))
+            if _provider_of(record.deployable) in failed or not (
+                    self._guarded(
+                        'attach handle %s' % record.handle.uuid,
+                        lambda record=record: host_changes.delete_handle(
+                            self.context, record.handle.id))):
+                self.unbindable.add([record.handle])
 
     def _in_bulk(self, records: Sequence, write: Callable) -> None:
         """All in one transaction; if that fails, each in its own."""
@@ -436,9 +445,11 @@ class _Report:
         kinds = {outcomes[wanted.removed[d.id].uuid].kind
                  for d in deployables if d.id in wanted.removed}
         if providers.FAILED in kinds:
+            self._keep(deployables)
             return
         if providers.RETAINED in kinds:
             self.retained.add(device.id)
+            self._keep(deployables)
             for deployable in deployables:
                 self.notes['missing', deployable.uuid] = notes.unreleased(
                     self.hostname, deployable)
@@ -452,8 +463,14 @@ class _Report:
                      or 'Device %s' % device.uuid, self.hostname,
                      ', '.join(h.uuid for d in deployables
                                for h in d.handles) or 'none')
-        elif deleted is False:
-            self.retained.add(device.id)
+        else:
+            self._keep(deployables)
+            if deleted is False:
+                self.retained.add(device.id)
+
+    def _keep(self, deployables) -> None:
+        for deployable in deployables:
+            self.unbindable.add(deployable.handles)
 
     # Words
 

@@ -31,6 +31,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from cyborg.common import context as cyborg_context
+from cyborg.common import deadline
 from cyborg.common import exception
 from cyborg.common import paths
 from cyborg.conf import CONF
@@ -121,10 +122,17 @@ def _transaction(manager, context, writing: bool) -> Iterator[orm.Session]:
     token = _writing.set(writing)
     condition = getattr(context, 'write_condition', None)
     try:
+        if writing:
+            deadline.check(context)
         with manager.using(context) as session:
             if writing and condition is not None:
                 condition(session)
             yield session
+            if writing:
+                # With all locks held: whatever the caller did since it gave
+                # up waits for them, so nothing of it can be undone here.
+                session.flush()
+                deadline.check(context)
     finally:
         _writing.reset(token)
 
@@ -141,7 +149,10 @@ def writer(context: cyborg_context.RequestContext) -> _InTransaction:
     """Context manager for a write transaction; gives a SQLAlchemy session.
 
     Commits when the outermost block ends, rolls back on any exception. What
-    the context says of writing (``write_condition``) is looked at first.
+    the context says of writing (``write_condition``) is looked at first, and
+    whether anybody still waits (``not_after``) first and last.
+
+    :raises exception.CallTooLate: nobody waits; nothing was written.
     """
     return _transaction(_manager.writer, context, True)
 

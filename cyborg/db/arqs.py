@@ -14,6 +14,7 @@ from oslo_db import exception as db_exc
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from cyborg.common import constants
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
@@ -21,6 +22,7 @@ from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 
 _NAME = 'ExtArq'
+_BINDABLE = constants.ARQ_STATES_TRANSFORM_MATRIX[constants.ARQ_BIND_STARTED]
 
 
 def _joined() -> sa.Select:
@@ -90,9 +92,11 @@ def get_stored(context: cyborg_context.RequestContext, arq_id: int) -> sa.Row:
 def list_(context: cyborg_context.RequestContext, *,
           project_id: str | None = None, instance_uuid: str | None = None,
           uuids: Iterable[str] | None = None,
+          beside_instance: str | None = None,
           states: Iterable[str] | None = None) -> list[sa.Row]:
     """The ARQs that the caller may see, oldest first.
 
+    :param beside_instance: ``uuids``, and those of this instance, too.
     :returns: rows of ``ExtARQ`` (its columns), ``profile_name``,
         ``profile_json``, ``deployable_uuid``, ``handle_uuid``,
         ``attach_type`` and ``attach_info``; each of the last six is None
@@ -152,7 +156,9 @@ def _filtered(select: sa.Select, context, project_id, instance_uuid, uuids,
     if instance_uuid is not None:
         select = select.where(arq.instance_uuid == instance_uuid)
     if uuids is not None:
-        select = select.where(query.contains(arq.uuid, uuids))
+        chosen = query.contains(arq.uuid, uuids)
+        select = select.where(chosen if beside_instance is None else sa.or_(
+            chosen, arq.instance_uuid == beside_instance))
     if states is not None:
         select = select.where(query.as_text(arq.state).in_(list(states)))
     return select
@@ -233,6 +239,71 @@ def delete(context: cyborg_context.RequestContext, uuid: str) -> None:
             expected='Initial, Unbound, BindFailed')
 
 
+@api.retry_on_deadlock
+def withdraw(context: cyborg_context.RequestContext, uuid: str,
+             profile_id: int) -> None:
+    """See to it that there is no ARQ whose creation was not answered.
+
+    A conductor may be storing it just now, which PostgreSQL shows to nobody
+    until it is committed. But nobody else can store that UUID meanwhile: who
+    tries waits, and knows then. What is not stored by now comes too late (see
+    ``cyborg.common.deadline``).
+
+    :param profile_id: row id of any device profile.
+    """
+    arq = models.ExtARQ
+    try:
+        with api.writer(context) as session:
+            session.execute(sa.insert(arq).values(
+                uuid=uuid, state=constants.ARQ_INITIAL, substate='Initial',
+                device_profile_id=profile_id, device_profile_group_id=0))
+            session.execute(
+                sa.delete(arq).where(arq.uuid == uuid)
+                .execution_options(synchronize_session=False))
+    except db_exc.DBDuplicateEntry:
+        delete_without_instance(context, [uuid])
+    except db_exc.DBReferenceError:
+        # The profile is gone, so none of its requests can be there.
+        return
+
+
+@api.retry_on_deadlock
+def note(context: cyborg_context.RequestContext, uuids: Iterable[str],
+         instance_uuid: str, instead_of: Iterable[str] = ()) -> None:
+    """Note for which instance ARQs are about to be bound.
+
+    Before a conductor is asked to: whoever deletes the requests of the
+    instance finds them, whatever became of the bind, and a bind that is
+    carried out after it was withdrawn finds that out.
+
+    :param instead_of: ARQs of which the same was noted before, and which are
+        not to be bound any more.
+    :raises exception.ARQBadState: one was bound or deleted meanwhile.
+    """
+    arq, uuids = models.ExtARQ, list(uuids)
+    free = (arq.state.in_(_BINDABLE), arq.attach_handle_id.is_(None),
+            visible(context))
+
+    def change(session: orm.Session, chosen: Iterable[str],
+               instance: str | None) -> int:
+        return session.execute(
+            sa.update(arq).where(query.contains(arq.uuid, chosen), *free)
+            .values(instance_uuid=instance)
+            .execution_options(synchronize_session=False)).rowcount
+
+    with api.writer(context) as session:
+        instead_of = list(instead_of)
+        if instead_of:
+            change(session, instead_of, None)
+        if change(session, uuids, instance_uuid) != len(uuids):
+            states = dict.fromkeys(uuids, 'deleted') | dict(session.execute(
+                sa.select(arq.uuid, arq.state).where(
+                    query.contains(arq.uuid, uuids))).tuples().all())
+            uuid = max(uuids, key=lambda each: states[each] not in _BINDABLE)
+            raise exception.ARQBadState(uuid=uuid, state=states[uuid],
+                                        expected=', '.join(_BINDABLE))
+
+
 class _Changed(Exception):
     """Rolls a transaction back."""
 
@@ -241,6 +312,8 @@ class _Changed(Exception):
 def delete_without_instance(context: cyborg_context.RequestContext,
                             uuids: Iterable[str]) -> bool:
     """Remove ARQs that the caller may see, if none belongs to an instance.
+
+    One that is noted for an instance alone (:func:`note`) does not yet.
 
     :returns: False when one belongs to an instance, holds a handle or is not
         there (any more); nothing was removed then.
@@ -251,7 +324,8 @@ def delete_without_instance(context: cyborg_context.RequestContext,
             removed = session.execute(
                 sa.delete(arq).where(
                     query.contains(arq.uuid, uuids), visible(context),
-                    arq.instance_uuid.is_(None),
+                    sa.or_(arq.instance_uuid.is_(None),
+                           arq.state.in_(_BINDABLE)),
                     arq.attach_handle_id.is_(None))
                 .execution_options(synchronize_session=False)).rowcount
             if removed != len(uuids):

@@ -19,15 +19,20 @@ from sqlalchemy import orm
 from cyborg.common import constants
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
+from cyborg.db import absences
 from cyborg.db import api
 from cyborg.db import attach_handles
 from cyborg.db import families
+from cyborg.db import report_order
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import attach_info
 from cyborg.inventory import identity
+from cyborg.inventory import products
 
 # Handles read to pick from; others may take the first ones meanwhile.
 _SPARE_CANDIDATES = 64
+# Traits of products read of one deployable.
+_MOST_TRAITS = 50
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Request:
     """Where an ARQ is to be bound.
 
     :ivar project_id: new owner, or None to keep the present one.
+    :ivar products: traits of products, one of which the device must have if
+        it has any of their kind; see ``cyborg.inventory.products``.
     """
 
     arq_uuid: str
@@ -42,6 +49,7 @@ class Request:
     rp_uuid: str
     instance_uuid: str
     project_id: str | None = None
+    products: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,11 +98,33 @@ def is_done(arq: models.ExtARQ, request: Request) -> bool:
 
     Whoever asks again, since the answer was lost, gets it again.
     """
-    return (arq.state == constants.ARQ_BOUND
-            and arq.device_rp_uuid == request.rp_uuid
+    return arq.state == constants.ARQ_BOUND and _is_as_asked(arq, request)
+
+
+def is_under_way(arq, request: Request) -> bool:
+    """Whether an ARQ is being bound as asked for, or was when it stopped."""
+    return (arq.state == constants.ARQ_BIND_STARTED
+            and arq.attach_handle_id is not None
+            and _is_as_asked(arq, request))
+
+
+def _is_as_asked(arq, request: Request) -> bool:
+    return (arq.device_rp_uuid == request.rp_uuid
             and arq.instance_uuid == request.instance_uuid
             and (arq.hostname or '').lower() == request.hostname.lower()
             and request.project_id in (None, arq.project_id))
+
+
+def still_asked(context: cyborg_context.RequestContext, request: Request
+                ) -> sa.ColumnElement[bool]:
+    """Whether an ARQ is the instance's, or nobody's, that is to get it.
+
+    Where the API noted it, it has to be noted still: unbinding removes the
+    note, deleting the ARQ, and asking for another instance changes it.
+    """
+    instance = models.ExtARQ.instance_uuid
+    noted = instance == request.instance_uuid
+    return noted if context.noted else sa.or_(noted, instance.is_(None))
 
 
 def execute(session: orm.Session, statement: sa.Executable) -> int:
@@ -117,17 +147,27 @@ def _target(session, request: Request) -> _Target:
     :raises exception.ExpectedOneObject: several have it.
     :raises exception.BindHostMismatch: it is on another host.
     :raises exception.BindDeviceDisabled: its device is in maintenance.
+    :raises exception.BindDeviceReplaced: it is another product.
     """
     deployable, device = models.Deployable, models.Device
-    rows = session.execute(
+    select = (
         sa.select(deployable.id, device.uuid, device.hostname, device.status)
         .join(device, device.id == deployable.device_id)
-        .where(deployable.rp_uuid == request.rp_uuid).limit(2)).all()
+        .where(deployable.rp_uuid == request.rp_uuid))
+    if request.products:
+        attribute = models.Attribute
+        select = select.add_columns(attribute.value).outerjoin(
+            attribute, sa.and_(
+                attribute.deployable_id == deployable.id,
+                attribute.value.contains(products.MARK, autoescape=True)))
+    else:
+        select = select.add_columns(sa.null().label('value'))
+    rows = session.execute(select.limit(_MOST_TRAITS)).all()
     if not rows:
         raise exception.ResourceNotFound(
             resource='Deployable',
             msg='with resource provider uuid=%s' % request.rp_uuid)
-    if len(rows) > 1:
+    if len({row.id for row in rows}) > 1:
         raise exception.ExpectedOneObject(
             obj='deployable with resource provider %s' % request.rp_uuid,
             count='several')
@@ -140,6 +180,13 @@ def _target(session, request: Request) -> _Target:
     if row.status == constants.DEVICE_MAINTAINING:
         raise exception.BindDeviceDisabled(
             uuid=request.arq_uuid, device=row.uuid, host=row.hostname)
+    found = {each.value for each in rows if each.value}
+    wrong = products.contradicted(request.products, found)
+    if wrong:
+        raise exception.BindDeviceReplaced(
+            uuid=request.arq_uuid, rp_uuid=request.rp_uuid, device=row.uuid,
+            host=row.hostname, wanted=', '.join(sorted(wrong)),
+            found=', '.join(sorted(found)))
     return _Target(row.id, row.uuid, row.hostname)
 
 
@@ -156,7 +203,7 @@ def _candidates(session, target: _Target, wanted: int) -> list[sa.Row]:
         sa.select(handle.id, handle.uuid, handle.attach_type,
                   handle.attach_info)
         .where(handle.deployable_id == target.deployable_id,
-               *attach_handles.is_free())
+               absences.is_present(), *attach_handles.is_free())
         .order_by(handle.id).limit(wanted + _SPARE_CANDIDATES)).all()
     found = _usable(found, target.hostname)
     spare = list(found[wanted:])
@@ -213,6 +260,14 @@ def _no_handle(session, request: Request, target: _Target, lost: bool):
         return exception.AttachHandleTaken(
             uuid=request.arq_uuid, rp_uuid=request.rp_uuid,
             host=target.hostname)
+    missing = absences.of_deployable(session, target.deployable_id)
+    if missing:
+        info, replaced_by = missing[0]
+        return exception.BindDeviceMissing(
+            uuid=request.arq_uuid, rp_uuid=request.rp_uuid,
+            host=target.hostname, address=attach_info.describe(info),
+            reason='was replaced by %s' % replaced_by if replaced_by
+            else 'is missing')
     total = session.scalar(
         sa.select(sa.func.count(models.AttachHandle.id)).where(
             models.AttachHandle.deployable_id == target.deployable_id))
@@ -237,69 +292,94 @@ def claim(context: cyborg_context.RequestContext, requests: Sequence[Request],
         took them meanwhile.
     :raises exception.ARQBadState: an ARQ is not Initial or Unbound (any
         more).
+    :raises exception.BindWithdrawn: see :func:`still_asked`.
     :raises exception.BindHostMismatch, exception.BindDeviceDisabled,
         exception.ExpectedOneObject: see :func:`_target`.
     :raises exception.AttachInfoInvalid: see :func:`_candidates`.
     :raises exception.BindFunctionShared: see
         :func:`cyborg.db.families.refuse_shared`.
     """
+    with api.writer(context) as session:
+        hold(session, requests)
+        return claim_held(session, context, requests, pending)
+
+
+def hold(session: orm.Session, requests: Iterable[Request]) -> None:
+    """Keep what is known of the hosts as it is; see ``report_order.hold``.
+
+    Nothing is claimed for which a report has found something since it was
+    read, and of a PF and its VFs nobody else claims one meanwhile.
+    """
+    report_order.hold(session, [request.hostname for request in requests])
+
+
+def claim_held(session: orm.Session, context: cyborg_context.RequestContext,
+               requests: Sequence[Request], pending: frozenset[str]
+               ) -> list[Holding]:
+    """:func:`claim` in a transaction that began with :func:`hold`."""
     # All callers go through the handles in one order: fewer deadlocks. ARQs
     # of one provider get theirs in the order of the request, as in 2026.2.
     ordered = sorted(requests, key=lambda r: r.rp_uuid)
-    with api.writer(context) as session:
-        targets, free, lost = {}, {}, {}
-        taken = []
-        for request in ordered:
-            place = (request.rp_uuid, request.hostname)
-            if place not in targets:
-                targets[place] = _target(session, request)
-        wanted = [targets[r.rp_uuid, r.hostname].deployable_id
-                  for r in ordered]
-        for request in ordered:
-            target = targets[request.rp_uuid, request.hostname]
-            where = target.deployable_id
-            if where not in free:
-                free[where] = _candidates(session, target,
-                                          wanted.count(where))
-                lost[where] = len(free[where]) >= wanted.count(where)
-            handle = _take_one(session, free[where])
-            if handle is None:
-                raise _no_handle(session, request, target, lost[where])
-            taken.append((request, target, handle))
-        families.refuse_shared(session, [
-            families.Claimed(handle.id, request.arq_uuid, target.hostname)
-            for request, target, handle in taken])
-        work = pending or any(
-            handle.attach_type == constants.AH_TYPE_MDEV
-            for _, _, handle in taken)
-        state = (constants.ARQ_BIND_STARTED if work
-                 else constants.ARQ_BOUND)
-        return [_hand_over(context, session, state, *item) for item in taken]
+    targets, free, lost = {}, {}, {}
+    taken = []
+    for request in ordered:
+        place = (request.rp_uuid, request.hostname, request.products)
+        if place not in targets:
+            targets[place] = _target(session, request)
+    wanted = [targets[r.rp_uuid, r.hostname, r.products].deployable_id
+              for r in ordered]
+    for request in ordered:
+        target = targets[request.rp_uuid, request.hostname, request.products]
+        where = target.deployable_id
+        if where not in free:
+            free[where] = _candidates(session, target, wanted.count(where))
+            lost[where] = len(free[where]) >= wanted.count(where)
+        handle = _take_one(session, free[where])
+        if handle is None:
+            raise _no_handle(session, request, target, lost[where])
+        taken.append((request, target, handle))
+    families.refuse_shared(session, [
+        families.Claimed(handle.id, request.arq_uuid, target.hostname)
+        for request, target, handle in taken])
+    work = pending or any(handle.attach_type == constants.AH_TYPE_MDEV
+                          for _, _, handle in taken)
+    state = constants.ARQ_BIND_STARTED if work else constants.ARQ_BOUND
+    return [_hand_over(context, session, state, *item) for item in taken]
 
 
 def _hand_over(context, session, state, request, target, handle) -> Holding:
     arq = models.ExtARQ
-    values = _values(request) | {
+    changes = values(request) | {
         'state': state, 'attach_handle_id': handle.id,
         'deployable_id': target.deployable_id}
     allowed = constants.ARQ_STATES_TRANSFORM_MATRIX[
         constants.ARQ_BIND_STARTED]
     if not execute(session, sa.update(arq).where(
             arq.uuid == request.arq_uuid, arq.state.in_(allowed),
-            arq.attach_handle_id.is_(None)).values(values)):
-        raise bad_state(session, request.arq_uuid, allowed)
+            arq.attach_handle_id.is_(None),
+            still_asked(context, request)).values(changes)):
+        raise _not_handed_over(session, request, allowed)
     return Holding(request.arq_uuid, state, request.instance_uuid, handle.id,
                    handle.uuid, handle.attach_type, handle.attach_info,
                    target.hostname, target.deployable_id)
 
 
-def _values(request: Request) -> dict:
-    values = {'hostname': request.hostname,
-              'device_rp_uuid': request.rp_uuid,
-              'instance_uuid': request.instance_uuid}
+def _not_handed_over(session, request: Request, allowed: Iterable[str]):
+    error = bad_state(session, request.arq_uuid, allowed)
+    if error.kwargs['state'] in allowed:
+        return exception.BindWithdrawn(uuid=request.arq_uuid,
+                                       instance=request.instance_uuid)
+    return error
+
+
+def values(request: Request) -> dict[str, str]:
+    """Columns of an ARQ that say what was asked for."""
+    found = {'hostname': request.hostname,
+             'device_rp_uuid': request.rp_uuid,
+             'instance_uuid': request.instance_uuid}
     if request.project_id is not None:
-        values['project_id'] = request.project_id
-    return values
+        found['project_id'] = request.project_id
+    return found
 
 
 def bad_state(session: orm.Session, arq_uuid: str,
@@ -310,76 +390,6 @@ def bad_state(session: orm.Session, arq_uuid: str,
     return exception.ARQBadState(
         uuid=arq_uuid, state=state or 'deleted',
         expected=', '.join(sorted(allowed)))
-
-
-@api.retry_on_deadlock
-def complete(context: cyborg_context.RequestContext,
-             holdings: Sequence[Holding]) -> None:
-    """BindStarted -> Bound for ARQs whose devices are ready; all or none.
-
-    :raises exception.ARQBadState: an ARQ was unbound meanwhile.
-    """
-    arq = models.ExtARQ
-    with api.writer(context) as session:
-        for holding in holdings:
-            if not execute(session, sa.update(arq).where(
-                    arq.uuid == holding.arq_uuid,
-                    arq.state == constants.ARQ_BIND_STARTED,
-                    arq.attach_handle_id == holding.handle_id).values(
-                        state=constants.ARQ_BOUND)):
-                raise bad_state(session, holding.arq_uuid,
-                                (constants.ARQ_BIND_STARTED,))
-
-
-@api.retry_on_deadlock
-def fail(context: cyborg_context.RequestContext, requests: Sequence[Request],
-         holdings: Sequence[Holding] = ()) -> list[str]:
-    """Put the ARQs of a failed bind in BindFailed and free their handles.
-
-    An ARQ that someone else bound or unbound meanwhile is left alone, and so
-    is the handle of which it is not known any more that it was ours. Handles
-    with a mediated device stay claimed until :func:`drop`, so that nobody
-    else has the device when it is removed.
-
-    :returns: UUIDs of the ARQs that are BindFailed now.
-    """
-    arq = models.ExtARQ
-    held = {holding.arq_uuid: holding for holding in holdings}
-    failed = []
-    with api.writer(context) as session:
-        for request in sorted(requests, key=lambda r: r.arq_uuid):
-            holding = held.get(request.arq_uuid)
-            if holding is None:
-                mine = (arq.attach_handle_id.is_(None), arq.state.in_(
-                    constants.ARQ_STATES_TRANSFORM_MATRIX[
-                        constants.ARQ_BIND_STARTED]))
-            else:
-                mine = (arq.attach_handle_id == holding.handle_id,
-                        arq.state == constants.ARQ_BIND_STARTED)
-            values = _values(request) | {'state': constants.ARQ_BIND_FAILED}
-            keep = holding is not None and holding.is_mdev
-            if not keep:
-                values |= {'attach_handle_id': None, 'deployable_id': None}
-            if not execute(session, sa.update(arq).where(
-                    arq.uuid == request.arq_uuid, *mine).values(values)):
-                continue
-            failed.append(request.arq_uuid)
-            if holding is not None and not keep:
-                free_handle(session, holding.handle_id)
-    return failed
-
-
-@api.retry_on_deadlock
-def drop(context: cyborg_context.RequestContext, holding: Holding) -> None:
-    """Free the handle that an ARQ in BindFailed still holds."""
-    arq = models.ExtARQ
-    with api.writer(context) as session:
-        if execute(session, sa.update(arq).where(
-                arq.uuid == holding.arq_uuid,
-                arq.state == constants.ARQ_BIND_FAILED,
-                arq.attach_handle_id == holding.handle_id).values(
-                    attach_handle_id=None, deployable_id=None)):
-            free_handle(session, holding.handle_id)
 
 
 def free_handle(session: orm.Session, handle_id: int | None) -> None:

@@ -15,6 +15,8 @@ which one is older:
 
 Beside the turn stands a note of what its report found to be in order
 (``cyborg.conductor.unchanged``); whoever takes the next turn wipes it out.
+The row also keeps which machines reported as the host lately, whatever
+conductors they reported to.
 
 The row is one of ``quota_usages``. No release has ever used that table for
 anything, every database has it, and this release adds none: databases of
@@ -22,8 +24,8 @@ anything, every database has it, and this release adds none: databases of
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
-import copy
 import dataclasses
 import zlib
 
@@ -38,6 +40,7 @@ from cyborg.db.sqlalchemy import models
 
 #: ``quota_usages.resource`` of our rows.
 RESOURCE = 'cyborg-reports'
+_LONGEST = 255
 # Row ids to try for a host whose number is taken by another one.
 _PROBES = 64
 _MOST = 2 ** 31 - 1
@@ -50,11 +53,17 @@ class Turn:
     """The right to write what follows from a report, until the next begins.
 
     :ivar row_id: the host's row.
+    :ivar machines: marks of those that reported as this host before, the
+        last one at the end; see ``cyborg.conductor.reporters``.
+    :ivar noted: handles of the host may be noted as absent, see
+        ``cyborg.db.absences``.
     """
 
     hostname: str
     row_id: int
     number: int
+    machines: tuple[str, ...] = ()
+    noted: bool = True
 
     def still(self, session: orm.Session) -> None:
         """Return while no other report of the host has begun.
@@ -67,7 +76,7 @@ class Turn:
         if not session.execute(
                 sa.update(usage).where(usage.id == self.row_id,
                                        usage.in_use == self.number)
-                .values(reserved=0, updated_at=usage.updated_at),
+                .values(_touched()),
                 execution_options={'synchronize_session': False}).rowcount:
             raise exception.ReportOutdated(host=self.hostname, newest=_newest(
                 session, self.row_id))
@@ -89,6 +98,37 @@ class Turn:
                     usage.id == self.row_id)) != self.number:
                 raise exception.ReportOutdated(
                     host=self.hostname, newest=_newest(session, self.row_id))
+
+
+def _touched() -> dict:
+    """Values that lock a host's row.
+
+    One of them must change: a cluster of databases does not certify a row
+    that stays the same.
+    """
+    usage = models.QuotaUsage
+    return {'reserved': (usage.reserved + 1) % 1000,
+            'updated_at': usage.updated_at}
+
+
+def hold(session: orm.Session, hostnames: Iterable[str]) -> None:
+    """Keep what is known of hosts as it is until the transaction ends.
+
+    Reports of these hosts, and others that hold them, wait. To be done first:
+    what a transaction has read before may have changed when this returns, and
+    MariaDB would go on showing it as it was.
+    """
+    usage = models.QuotaUsage
+    for name in sorted({each.casefold() for each in hostnames}):
+        for row_id in _places(name):
+            if session.execute(
+                    sa.update(usage).where(usage.id == row_id,
+                                           usage.project_id == name)
+                    .values(_touched()), execution_options={
+                        'synchronize_session': False}).rowcount:
+                break
+            if _inserted(session, row_id, name, 0, turn=0):
+                break
 
 
 @api.retry_on_deadlock
@@ -144,9 +184,11 @@ def _newest(session, row_id: int) -> int:
 
 
 @api.retry_on_deadlock
-def begin(context: cyborg_context.RequestContext, hostname: str) -> Turn:
+def begin(context: cyborg_context.RequestContext, hostname: str,
+          machine: str | None = None) -> Turn:
     """Take the host's next turn, for the report of ``context`` if it has one.
 
+    :param machine: mark of the machine that reports, without white space.
     :raises exception.ReportOutdated: a newer report of the host has begun.
     """
     # Host names are compared without letter case by some databases.
@@ -158,21 +200,28 @@ def begin(context: cyborg_context.RequestContext, hostname: str) -> Turn:
             if taken is None:
                 if not _inserted(session, row_id, name, number):
                     continue
-                taken = 1, _text(number)
-            turn, newest = taken
+                taken = 1, _text(number), None, RESOURCE
+            turn, newest, noted, resource = taken
             if number and int(newest) > number:
                 raise exception.ReportOutdated(host=hostname,
                                                newest=int(newest))
-            return Turn(hostname, row_id, turn)
+            machines = tuple(resource.split()[1:])
+            if machine is not None and machines[-1:] != (machine,):
+                session.execute(
+                    sa.update(usage).where(usage.id == row_id)
+                    .values(resource=_with_machine(machines, machine)),
+                    execution_options={'synchronize_session': False})
+            return Turn(hostname, row_id, turn, machines, bool(noted))
     raise exception.CyborgException(
         'No row of quota_usages is left for host %s.' % hostname)
 
 
 def _advanced(session, row_id: int, name: str, number: int
-              ) -> tuple[int, str] | None:
+              ) -> tuple[int, str, int | None, str] | None:
     """Take the next turn of a host whose row that is; None if it is not.
 
-    :returns: the turn, and the newest number of all.
+    :returns: the turn, the newest number of all, and the columns
+        ``until_refresh`` and ``resource``.
     """
     usage = models.QuotaUsage
     update = sa.update(usage).where(
@@ -180,20 +229,30 @@ def _advanced(session, row_id: int, name: str, number: int
         in_use=usage.in_use + 1, user_id=sa.case(
             (usage.user_id < _text(number), _text(number)),
             else_=_number_in(usage.user_id)))
+    columns = (usage.in_use, usage.user_id, usage.until_refresh,
+               usage.resource)
     options = {'synchronize_session': False}
     if session.get_bind().dialect.update_returning:
         row = session.execute(
-            update.returning(usage.in_use, usage.user_id),
+            update.returning(*columns),
             execution_options=options).one_or_none()
         return row and tuple(row)
     if not session.execute(update, execution_options=options).rowcount:
         return None
     return tuple(session.execute(
-        sa.select(usage.in_use, usage.user_id)
-        .where(usage.id == row_id)).one())
+        sa.select(*columns).where(usage.id == row_id)).one())
 
 
-def _inserted(session, row_id: int, name: str, number: int) -> bool:
+def _with_machine(machines: tuple[str, ...], machine: str) -> str:
+    """``resource`` with the marks of the latest machines that fit in."""
+    kept = [*(each for each in machines if each != machine), machine]
+    while len(' '.join([RESOURCE, *kept])) > _LONGEST:
+        del kept[0]
+    return ' '.join([RESOURCE, *kept])
+
+
+def _inserted(session, row_id: int, name: str, number: int,
+              turn: int = 1) -> bool:
     """Make the row; False when it is another host's."""
     taken = session.scalar(sa.select(models.QuotaUsage.project_id).where(
         models.QuotaUsage.id == row_id))
@@ -205,7 +264,7 @@ def _inserted(session, row_id: int, name: str, number: int) -> bool:
     try:
         session.execute(sa.insert(models.QuotaUsage).values(
             id=row_id, project_id=name, user_id=_text(number),
-            resource=RESOURCE, in_use=1, reserved=0))
+            resource=RESOURCE, in_use=turn, reserved=0))
     except db_exc.DBDuplicateEntry as error:
         # Its first report came twice: start again, and find the row.
         raise db_exc.DBDeadlock(error) from error
@@ -230,7 +289,7 @@ def of_agent(context: cyborg_context.RequestContext
             if session.execute(
                     sa.update(usage).where(usage.id == row_id,
                                            usage.project_id == name)
-                    .values(reserved=0, updated_at=usage.updated_at),
+                    .values(_touched()),
                     execution_options={
                         'synchronize_session': False}).rowcount:
                 newest = _newest(session, row_id)
@@ -248,9 +307,15 @@ def of_agent(context: cyborg_context.RequestContext
 def on_condition(context: cyborg_context.RequestContext,
                  still: Callable[[orm.Session], None]
                  ) -> cyborg_context.RequestContext:
-    """A context whose write transactions begin with ``still(session)``."""
-    conditional = copy.copy(context)
-    # Not the transaction that the other one may have open.
-    vars(conditional).pop('_enginefacade_context', None)
-    conditional.write_condition = still
-    return conditional
+    """A context whose write transactions begin with ``still(session)``.
+
+    A condition that the context has already has to hold as well.
+    """
+    earlier = context.write_condition
+
+    def both(session: orm.Session) -> None:
+        earlier(session)
+        still(session)
+
+    return context.changed(
+        write_condition=still if earlier is None else both)

@@ -92,11 +92,12 @@ def exchange(context: cyborg_context.RequestContext,
         :func:`binding.claim` for this and more.
     """
     with api.writer(context) as session:
+        binding.hold(session, requests)
         stale = _let_go(context, released, False)
         if stale:
             raise binding.bad_state(session, stale[0].arq_uuid,
                                     (stale[0].state,))
-        return binding.claim(context, requests, pending)
+        return binding.claim_held(session, context, requests, pending)
 
 
 def release(context: cyborg_context.RequestContext, uuids: Sequence[str],

@@ -77,6 +77,7 @@ class _ExtARQ(base.PersistentObject):
     def list(cls, context, *, project_id: str | None = None,
              instance_uuid: str | None = None,
              uuids: Iterable[str] | None = None,
+             beside_instance: str | None = None,
              states: Iterable[str] | None = None) -> list['ExtARQ']:
         """The requests that the caller may see, in one SQL statement.
 
@@ -86,11 +87,13 @@ class _ExtARQ(base.PersistentObject):
         :param project_id: only those of this project.
         :param instance_uuid: only those bound to this instance.
         :param uuids: only these.
+        :param beside_instance: these, and those of this instance, too.
         :param states: only those in one of these states.
         """
         from cyborg.db import arqs
         rows = arqs.list_(context, project_id=project_id, uuids=uuids,
-                          instance_uuid=instance_uuid, states=states)
+                          instance_uuid=instance_uuid, states=states,
+                          beside_instance=beside_instance)
         return [cls._from_db_object(context, cls(context), row)
                 for row in rows]
 
@@ -100,6 +103,21 @@ class _ExtARQ(base.PersistentObject):
         """See ``cyborg.db.arqs.delete_without_instance``."""
         from cyborg.db import arqs
         return arqs.delete_without_instance(context, uuids)
+
+    @classmethod
+    @base.local_only
+    def withdraw(cls, context, uuid: str, device_profile_id: int) -> None:
+        """See ``cyborg.db.arqs.withdraw``."""
+        from cyborg.db import arqs
+        arqs.withdraw(context, uuid, device_profile_id)
+
+    @classmethod
+    @base.local_only
+    def note(cls, context, uuids: Iterable[str], instance_uuid: str,
+             instead_of: Iterable[str] = ()) -> None:
+        """See ``cyborg.db.arqs.note``."""
+        from cyborg.db import arqs
+        arqs.note(context, uuids, instance_uuid, instead_of)
 
     @base.local_only
     def create(self, device_profile_id: int | None = None) -> None:

@@ -31,7 +31,8 @@ class AgentAPI:
     ``hostname`` is the host name of the device's row, under which the agent
     reported it; it arrives when the agent's ``[DEFAULT] host`` is the same.
 
-    Every call raises what the agent raised, or AgentUnreachable.
+    Every call raises what the agent raised, or AgentUnreachable. The agent
+    does nothing of it once nobody waits (``cyborg.common.deadline``).
 
     :raises exception.UpgradeLevelInvalid: ``[upgrade_levels] agent`` is no
         usable cap.
@@ -56,8 +57,9 @@ class AgentAPI:
         options = {} if timeout is None else {'timeout': timeout}
         client = self.client.prepare(server=hostname, version='1.0',
                                      **options)
+        waiting = rpc.waited_for(context, timeout)
         try:
-            return client.call(context, method, **kwargs)
+            return client.call(waiting, method, **kwargs)
         except (messaging.MessagingTimeout,
                 messaging.MessageDeliveryFailure) as error:
             raise exception.AgentUnreachable(

@@ -35,13 +35,20 @@ VERSION_ALIASES = {
     '2026.2': '1.0',
     '2027.1': '1.2',
 }
+#: Methods that agents call. What they write is in the order of the reports of
+#: a host, by the clock of that host alone, and a report may take longer than
+#: an agent waits. All others are not carried out once nobody waits.
+IN_ORDER = frozenset({
+    'report_data', 'report_digest', 'object_action',
+    'object_class_action_versions', 'object_backport_versions'})
 
 
 class ConductorAPI:
     """Client of the conductors' topic; any conductor may answer.
 
     Every call waits for the answer and raises what the conductor raised, or
-    ``oslo_messaging.MessagingTimeout``.
+    ``oslo_messaging.MessagingTimeout``. After that nothing of it is done,
+    except for the calls of ``IN_ORDER``.
 
     :param timeout: seconds to wait for an answer where a call names none;
         None takes ``[DEFAULT] rpc_response_timeout``.
@@ -96,6 +103,8 @@ class ConductorAPI:
     def _call(self, context, method: str, version: str = '1.0',
               timeout: float | None = None, **kwargs) -> Any:
         timeout = self.timeout if timeout is None else timeout
+        if method not in IN_ORDER:
+            context = rpc.waited_for(context, timeout)
         options = {} if timeout is None else {'timeout': timeout}
         client = self.client.prepare(version=version, **options)
         return client.call(context, method, **kwargs)

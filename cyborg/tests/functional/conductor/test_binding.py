@@ -552,14 +552,12 @@ class MdevTest(base.ConductorTestCase):
             self.arq_row(arq).state for arq in (one, two)])
 
     def test_silent_agent(self):
-        self.conf.set(rpc_response_timeout=1)
         self.report(base.device(
             5, host='silent', name='silent_x', rc='VGPU',
             device_type='MDEV', handles=[base.handle(
                 'MDEV', **base.address(5), **MDEV)]),
             host=self._host('silent'))
         arq = self.arq()
-        self.conf.set(rpc_response_timeout=30)
         manager = self.start_conductor('conductor-2')
         manager._agent.client.timeout = 1
         error = self.assertRaises(

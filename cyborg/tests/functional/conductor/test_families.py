@@ -5,12 +5,18 @@ The PF is on bus 1, its VFs are on buses 2 and 3.
 """
 
 import json
+import threading
 
+import fixtures
 import sqlalchemy as sa
 import testscenarios
 
+from cyborg.common import context
 from cyborg.common import exception
+from cyborg.db import binding
+from cyborg.db import host_changes
 from cyborg.db.sqlalchemy import models
+from cyborg.objects import inventory_values
 from cyborg.tests.functional.conductor import base
 from cyborg.tests.functional.conductor import test_races
 
@@ -306,6 +312,49 @@ class SimultaneousTest(Rows, test_races.RaceCase):
             if 0 in bound:
                 self.assertEqual({0}, bound, results)
             self.unbind(*(arqs[number] for number in bound))
+
+
+class InsertedTest(Rows, test_races.RaceCase):
+    """The PF comes, and is bound, while the bind of a VF stands still.
+
+    It has read which handles there are; MariaDB goes on showing it that.
+    """
+
+    scenarios = test_races.SERVERS
+
+    def test_one_of_them_gets_it(self):
+        self.report(vf(2), vf(3))
+        arqs = [self.arq(), self.arq()]
+        original, others = binding._candidates, []
+
+        def looked(*args):
+            found = original(*args)
+            if not others:
+                others.append(threading.Thread(target=meanwhile, daemon=True))
+                others[0].start()
+                others[0].join(3)
+            return found
+
+        def meanwhile():
+            self.facades.chosen.index = 1
+            asker = context.get_admin_context()
+            # Whoever stores it, as 2026.2 did, beside its VFs.
+            host_changes.insert_devices(
+                asker, base.HOST, inventory_values.discovered_devices([pf()]))
+            host_changes.set_provider_uuids(
+                asker, {name(1): self.provider(name(1))}, base.HOST)
+            try:
+                self.binder(arqs[1], name(1))(self.conductors[1], asker)
+            except base.EXPECTED as error:
+                refusals.append(type(error.exc_info[1]))
+
+        refusals = []
+        with fixtures.MonkeyPatch('cyborg.db.binding._candidates', looked):
+            self.together((0, self.binder(arqs[0], name(2))))
+        others[0].join(60)
+        self.assertEqual([exception.BindFunctionShared], refusals)
+        self.assertEqual(['Bound', 'BindFailed'],
+                         [self.arq_row(arq).state for arq in arqs])
 
 
 load_tests = testscenarios.load_tests_apply_scenarios

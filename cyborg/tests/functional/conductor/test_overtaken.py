@@ -9,6 +9,7 @@ import functools
 import threading
 
 import fixtures
+import sqlalchemy as sa
 import testscenarios
 
 from cyborg.common import constants
@@ -336,6 +337,60 @@ class OrderTest(OvertakenCase):
             'is done for this one. Two agents that report under one host '
             'name do this to each other; else the next report repairs what '
             'is left.', error.message)
+
+
+class MachinesTest(OvertakenCase):
+    """Two machines report as one host, to whichever conductor answers."""
+
+    def from_machine(self, conductor, machine):
+        asker = self.numbered()
+        asker.machine = machine
+        self.send(conductor, base.device(1), asker=asker)
+
+    def warnings(self):
+        return [text for text in self.logs.messages('WARNING')
+                if 'Two machines' in text]
+
+    def test_two_over_two_conductors(self):
+        """Neither conductor ever hears of both."""
+        for _time in range(3):
+            self.from_machine(self.manager, 'c1/b1')
+            self.from_machine(self.other, 'c1/b2')
+        self.assertEqual({
+            'Two machines report as host compute-1 in turn, %s and %s: each '
+            'removes the devices of the other. Give each a name of its own, '
+            'with [DEFAULT] host and [agent] resource_provider_name.' % pair
+            for pair in (('c1/b1', 'c1/b2'), ('c1/b2', 'c1/b1'))},
+            set(self.warnings()))
+        self.assertEqual(2, len(self.warnings()))
+
+    def test_reboots_are_none(self):
+        """However many, and whoever was told of each."""
+        for boot in range(12):
+            for conductor in (self.manager, self.other, self.manager):
+                self.from_machine(conductor, 'c1/b%d' % boot)
+            self.report(base.device(1), by=self.other)
+        self.assertEqual([], self.warnings())
+
+    def test_marks_of_whatever_length_and_letters(self):
+        for mark in ('x' * 300 + '/b1', 'a b\n/\ud800', '/b3'):
+            for _time in range(2):
+                for machine in (mark, 'y' * 300 + '/other'):
+                    self.from_machine(self.manager, machine)
+        self.assertEqual(3, len(self.warnings()))
+        with api.reader(self.context) as session:
+            kept = session.scalar(sa.select(models.QuotaUsage.resource))
+        self.assertLessEqual(len(kept), 255)
+
+    def test_what_it_costs(self):
+        """A statement when the machine changes, and nothing else."""
+        self.from_machine(self.manager, 'c1/b1')
+        counts = []
+        for machine in ('c1/b1', 'c1/b1', 'c1/b2', 'c1/b2'):
+            with self.db.count_statements() as sql:
+                self.from_machine(self.manager, machine)
+            counts.append(len(sql))
+        self.assertEqual([0, 0, 1, 0], [n - counts[0] for n in counts])
 
 
 def _in_thread(work, results):

@@ -84,3 +84,28 @@ class AdminTest(base.TestCase):
         own = context.get_admin_context()
         self.assertTrue(own.is_admin)
         self.assertIsNone(own.project_id)
+
+
+class DeadlineTest(base.TestCase):
+    """Until when a caller waits (ID-5)."""
+
+    def test_the_earlier_time_counts(self):
+        own = context.get_admin_context()
+        self.assertEqual(5, own.until(5).not_after)
+        self.assertEqual(4, own.until(5).until(4).not_after)
+        self.assertEqual(5, own.until(5).until(6).not_after)
+        self.assertIsNone(own.until(5).unlimited().not_after)
+        self.assertIsNone(own.not_after)
+
+    def test_a_changed_context_has_no_transaction_of_the_other(self):
+        own = context.get_admin_context()
+        own._enginefacade_context = object()
+        self.assertFalse(hasattr(own.until(5), '_enginefacade_context'))
+
+    def test_it_travels(self):
+        """And is left out where it says nothing, as 2026.2 knows it."""
+        sent = context.get_admin_context().changed(not_after=5.5, noted=True)
+        received = context.RequestContext.from_dict(sent.to_dict())
+        self.assertEqual((5.5, True), (received.not_after, received.noted))
+        self.assertEqual(set(), {'not_after', 'noted'} & set(
+            context.get_admin_context().to_dict()))

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps a note of the attach handles whose device a report did not find.
+
+A bind must not take them (see ``cyborg.db.absences``). A note goes before
+Placement offers the device again, and comes when Placement offers it no more.
+"""
+
+from collections.abc import Iterable
+
+from cyborg.db import absences
+from cyborg.db import report_order
+from cyborg.inventory import changes
+from cyborg.inventory import values
+
+
+class Notes:
+    """Those of one host, for the length of a report.
+
+    :param context: with the condition that the report is the newest one.
+    """
+
+    def __init__(self, context, turn: report_order.Turn):
+        self._context = context
+        self._turn = turn
+        self._stored: set[absences.Absence] | None = (
+            None if turn.noted else set())
+        self._found: dict[int, absences.Absence] = {}
+
+    def begin(self, plan: changes.Plan) -> None:
+        """Take away the notes of what is there."""
+        self._found = {}
+        for record in plan.retained:
+            self.add(record.deployable.handles if record.whole
+                     else record.handles, record.replaced_by)
+        if self._stored is None:
+            self._stored = absences.load(self._context, self._turn.hostname)
+        still = {record.handle.id for record in plan.removed_handles}
+        still |= {handle.id for device in plan.removed_devices
+                  for each in device.deployables for handle in each.handles}
+        still |= {handle.id for record in plan.removed_deployables
+                  for handle in record.deployable.handles}
+        self._change({each for each in self._stored
+                      if each.handle_id not in still
+                      and each.handle_id not in self._found}, set())
+
+    def add(self, handles: Iterable[values.PersistedHandle],
+            replaced_by: str | None = None) -> None:
+        """They are not there, and their rows stay."""
+        for handle in handles:
+            self._found[handle.id] = absences.Absence(
+                handle.id, handle.uuid, replaced_by or '')
+
+    def end(self) -> None:
+        """Note what was added; forget what is left of others."""
+        wanted = set(self._found.values())
+        self._change(self._stored - wanted, wanted - self._stored)
+
+    def _change(self, gone, new) -> None:
+        if not gone and not new:
+            return
+        left = (self._stored - gone) | new
+        absences.change(self._context, self._turn.hostname,
+                        self._turn.row_id, gone=gone, new=new, left=len(left))
+        self._stored = left

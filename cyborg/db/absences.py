@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attach handles that must not be bound, since their device is not there.
+
+A report keeps the rows of a missing device while a guest or Placement has
+something of it. In Placement such a device is reserved; but a bind may come
+of an allocation that is older, and looks at rows alone. So the report leaves
+a row of ``quota_usages`` for each handle, see ``cyborg.db.report_order``:
+its id is that of the handle, ``project_id`` the UUID, ``user_id`` the host.
+"""
+
+from collections.abc import Collection
+import dataclasses
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from cyborg.common import context as cyborg_context
+from cyborg.db import api
+from cyborg.db import query
+from cyborg.db.sqlalchemy import models
+
+#: How ``quota_usages.resource`` of our rows begins.
+RESOURCE = 'cyborg-absent'
+_REPLACED = RESOURCE + ' '
+
+
+@dataclasses.dataclass(frozen=True)
+class Absence:
+    """A handle of which the device is not there.
+
+    :ivar replaced_by: vendor:product of what stands in its place, or ``''``.
+    """
+
+    handle_id: int
+    handle_uuid: str
+    replaced_by: str = ''
+
+
+def load(context: cyborg_context.RequestContext,
+         hostname: str) -> set[Absence]:
+    """What reports have noted of a host."""
+    usage = models.QuotaUsage
+    with api.reader(context) as session:
+        return {_absence(row) for row in session.execute(
+            sa.select(usage.id, usage.project_id, usage.resource).where(
+                usage.user_id == hostname.casefold(),
+                usage.resource.startswith(RESOURCE)))}
+
+
+def _absence(row: sa.Row) -> Absence:
+    return Absence(row.id, row.project_id,
+                   row.resource.removeprefix(RESOURCE).strip())
+
+
+@api.retry_on_deadlock
+def change(context: cyborg_context.RequestContext, hostname: str,
+           host_row: int, *, gone: Collection[Absence],
+           new: Collection[Absence], left: int) -> None:
+    """Take away notes, and make others.
+
+    :param host_row: ``Turn.row_id`` of the report.
+    :param left: how many there are of the host afterwards.
+    """
+    usage = models.QuotaUsage
+    with api.writer(context) as session:
+        session.execute(
+            sa.delete(usage).where(query.among(
+                usage.id, [each.handle_id for each in (*gone, *new)]))
+            .execution_options(synchronize_session=False))
+        if new:
+            session.execute(sa.insert(usage.__table__), [{
+                'id': each.handle_id, 'project_id': each.handle_uuid,
+                'user_id': hostname.casefold(), 'in_use': 1, 'reserved': 0,
+                'resource': (_REPLACED + each.replaced_by)[:255].strip()}
+                for each in new])
+        session.execute(
+            sa.update(usage).where(usage.id == host_row)
+            .values(until_refresh=left)
+            .execution_options(synchronize_session=False))
+
+
+def is_present() -> sa.ColumnElement[bool]:
+    """Condition of a SELECT of handles: none that is noted."""
+    return ~sa.exists().where(
+        models.QuotaUsage.id == models.AttachHandle.id)
+
+
+def of_deployable(session: orm.Session, deployable_id: int
+                  ) -> list[tuple[str, str]]:
+    """``attach_info`` and ``replaced_by`` of free handles that are noted."""
+    handle, usage = models.AttachHandle, models.QuotaUsage
+    return [(row.attach_info, row.resource.removeprefix(RESOURCE).strip())
+            for row in session.execute(
+                sa.select(handle.attach_info, usage.resource)
+                .join(usage, usage.id == handle.id)
+                .where(handle.deployable_id == deployable_id,
+                       handle.in_use.isnot(True)).order_by(handle.id))]
