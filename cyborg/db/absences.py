@@ -68,7 +68,7 @@ def change(context: cyborg_context.RequestContext, hostname: str,
                 usage.id, [each.handle_id for each in (*gone, *new)]))
             .execution_options(synchronize_session=False))
         if new:
-            session.execute(sa.insert(usage.__table__), [{
+            session.execute(sa.insert(usage), [{
                 'id': each.handle_id, 'project_id': each.handle_uuid,
                 'user_id': hostname.casefold(), 'in_use': 1, 'reserved': 0,
                 'resource': (_REPLACED + each.replaced_by)[:255].strip()}

@@ -101,7 +101,7 @@ def is_done(arq: models.ExtARQ, request: Request) -> bool:
     return arq.state == constants.ARQ_BOUND and _is_as_asked(arq, request)
 
 
-def is_under_way(arq, request: Request) -> bool:
+def is_under_way(arq: models.ExtARQ, request: Request) -> bool:
     """Whether an ARQ is being bound as asked for, or was when it stopped."""
     return (arq.state == constants.ARQ_BIND_STARTED
             and arq.attach_handle_id is not None
@@ -372,11 +372,11 @@ def _not_handed_over(session, request: Request, allowed: Iterable[str]):
     return error
 
 
-def values(request: Request) -> dict[str, str]:
+def values(request: Request) -> dict[str, str | None]:
     """Columns of an ARQ that say what was asked for."""
-    found = {'hostname': request.hostname,
-             'device_rp_uuid': request.rp_uuid,
-             'instance_uuid': request.instance_uuid}
+    found: dict[str, str | None] = {
+        'hostname': request.hostname, 'device_rp_uuid': request.rp_uuid,
+        'instance_uuid': request.instance_uuid}
     if request.project_id is not None:
         found['project_id'] = request.project_id
     return found

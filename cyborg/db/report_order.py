@@ -311,11 +311,11 @@ def on_condition(context: cyborg_context.RequestContext,
 
     A condition that the context has already has to hold as well.
     """
-    earlier = context.write_condition
+    earlier: Callable[[orm.Session], None] | None = context.write_condition
 
     def both(session: orm.Session) -> None:
-        earlier(session)
+        if earlier is not None:
+            earlier(session)
         still(session)
 
-    return context.changed(
-        write_condition=still if earlier is None else both)
+    return context.changed(write_condition=both)
