@@ -104,7 +104,8 @@ def list_(context: cyborg_context.RequestContext, *,
     """
     with api.reader(context) as session:
         return list(session.execute(_filtered(
-            _joined(), context, project_id, instance_uuid, uuids, states)))
+            _joined(), context, project_id, instance_uuid, uuids, states,
+            beside_instance)))
 
 
 def shown(context: cyborg_context.RequestContext, *,
@@ -148,7 +149,7 @@ def _shown() -> sa.Select:
 
 
 def _filtered(select: sa.Select, context, project_id, instance_uuid, uuids,
-              states) -> sa.Select:
+              states, beside_instance=None) -> sa.Select:
     arq = models.ExtARQ
     select = select.where(visible(context)).order_by(arq.id)
     if project_id is not None:
@@ -206,7 +207,7 @@ def create_many(context: cyborg_context.RequestContext,
         return
     try:
         with api.writer(context) as session:
-            session.execute(sa.insert(models.ExtARQ.__table__), rows)
+            session.execute(sa.insert(models.ExtARQ), rows)
     except db_exc.DBDuplicateEntry:
         raise exception.ExtArqAlreadyExists(
             uuid=', '.join(row['uuid'] for row in rows)) from None

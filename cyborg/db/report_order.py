@@ -149,7 +149,7 @@ def noted(context: cyborg_context.RequestContext, hostname: str) -> str | None:
     places = list(_places(name))
     usage = models.QuotaUsage
     with api.reader(context) as session:
-        found = dict(session.execute(
+        found: dict[int, str | None] = dict(session.execute(
             sa.select(usage.id, usage.user_id).where(
                 usage.id.in_(places), usage.project_id == name)
         ).tuples().all())
@@ -194,6 +194,7 @@ def begin(context: cyborg_context.RequestContext, hostname: str,
     # Host names are compared without letter case by some databases.
     name = hostname.casefold()
     number = context.report.number if context.report else 0
+    usage = models.QuotaUsage
     with api.writer(context) as session:
         for row_id in _places(name):
             taken = _advanced(session, row_id, name, number)

@@ -117,7 +117,7 @@ class LateCase(base.ConductorTestCase):
 
     def create_many(self):
         return 'arq_create_many', [[{
-            'uuid': uuidutils.generate_uuid(), 'device_profile_group_id': 0,
+            'uuid': str(uuid.uuid4()), 'device_profile_group_id': 0,
             'project_id': 'p' * 32}], self.profile().id]
 
     def create_profile(self):
