@@ -11,6 +11,7 @@ import types
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from cyborg.common import context as cyborg_context
 from cyborg.db import api
@@ -110,7 +111,7 @@ def _with_arqs(session, select: sa.Select, reference) -> tuple[Any, ...]:
         .outerjoin(arq, reference == key).order_by(arq.id)))
 
 
-def see_one_state(session) -> None:
+def see_one_state(session: orm.Session) -> None:
     """Keep later statements from seeing what others commit meanwhile.
 
     For the beginning of a transaction. MariaDB and SQLite do so by

@@ -162,7 +162,8 @@ class PlacementClient:
         """All providers of the tree in which a provider is; [] if none."""
         return parsed(self._get_tree(context, uuid), _providers)
 
-    def get_tree_print(self, context, uuid: str) -> str:
+    def get_tree_print(self, context: cyborg_context.RequestContext,
+                       uuid: str) -> str:
         """:func:`cyborg.placement.tree_print.of` what get_tree returns.
 
         A whole answer that is what it was costs little, however long it is.

@@ -218,8 +218,8 @@ class ConductorAPI:
 
     # Version 1.2
 
-    def report_digest(self, context, hostname: str, found: str, stored: str
-                      ) -> bool:
+    def report_digest(self, context: cyborg_context.RequestContext,
+                      hostname: str, found: str, stored: str) -> bool:
         """Whether a report of these devices would change nothing.
 
         :param found: ``cyborg.inventory.digest.of_found`` of all devices.
@@ -232,8 +232,8 @@ class ConductorAPI:
                           version=self.DIGEST_VERSION, hostname=hostname,
                           found=found, stored=stored)
 
-    def arq_create_many(self, context, requests: list[dict],
-                        devprof_id: int) -> None:
+    def arq_create_many(self, context: cyborg_context.RequestContext,
+                        requests: list[dict], devprof_id: int) -> None:
         """Store accelerator requests in state Initial, all or none.
 
         :param requests: of each ``uuid``, ``device_profile_group_id`` and

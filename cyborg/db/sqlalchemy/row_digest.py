@@ -8,6 +8,7 @@ values, NULL and texts with quotes in them included.
 """
 
 import hashlib
+import sqlite3
 
 import sqlalchemy as sa
 from sqlalchemy.ext import compiler
@@ -51,7 +52,7 @@ def _sqlite(element, compiler_, **kw):
             ", ',', ", " || ',' || "))
 
 
-def add_to_sqlite(connection) -> None:
+def add_to_sqlite(connection: sqlite3.Connection) -> None:
     """Give a connection of the ``sqlite3`` module what it lacks."""
     connection.create_function(_SQLITE_FUNCTION, 1, _of_text,
                                deterministic=True)
