@@ -118,7 +118,7 @@ class LostCallsTest(base.ApiTestCase):
 
     def test_creation(self):
         """Nothing is left of it, before and after the conductor reads it."""
-        with self.hold('arq_create'):
+        with self.hold('arq_create_many'):
             self.assertEqual(503, self.member.post(
                 '/v2/accelerator_requests',
                 {'device_profile_name': 'dp'}).status)
@@ -128,18 +128,17 @@ class LostCallsTest(base.ApiTestCase):
     def test_taking_back_goes_on_after_a_failure(self):
         """One that cannot be taken back keeps no other from it."""
         self.profile('two', **{'resources:CUSTOM_PCI': '3'})
-        create = rpcapi.ConductorAPI.arq_create
+        create = rpcapi.ConductorAPI.arq_create_many
         made = []
 
-        def third_is_lost(client, context, obj_extarq, *args):
-            if len(made) == 2:
-                raise oslo_messaging.MessagingTimeout('given up')
-            made.append(obj_extarq.arq.uuid)
-            return create(client, context, obj_extarq, *args)
+        def answer_is_lost(client, context, requests, *args):
+            made.extend(each['uuid'] for each in requests)
+            create(client, context, requests, *args)
+            raise oslo_messaging.MessagingTimeout('given up')
 
         with fixtures.MonkeyPatch(
-                'cyborg.rpcapi.conductor.ConductorAPI.arq_create',
-                third_is_lost):
+                'cyborg.rpcapi.conductor.ConductorAPI.arq_create_many',
+                answer_is_lost):
             with self.service.db.engine.begin() as connection:
                 connection.exec_driver_sql(
                     "CREATE TRIGGER kept BEFORE DELETE ON "
