@@ -38,11 +38,11 @@ class AgentManager:
     @deadline.in_time
     def create_vgpu_mdev(self, context, pci_addr: str, asked_type: str,
                          ah_uuid: str) -> None:
-        """:raises exception.MdevFailed: the kernel refuses."""
+        """See :func:`cyborg.agent.mdev.create`."""
         mdev.create(pci_addr, asked_type, ah_uuid)
 
     @deadline.in_time
     def remove_vgpu_mdev(self, context, pci_addr: str, asked_type: str,
                          ah_uuid: str) -> None:
-        """:raises exception.MdevFailed: the kernel refuses."""
+        """See :func:`cyborg.agent.mdev.remove`."""
         mdev.remove(pci_addr, ah_uuid)

@@ -11,6 +11,7 @@ import os
 from oslo_log import log as logging
 from oslo_utils import uuidutils
 
+from cyborg import privsep
 from cyborg.common import constants
 from cyborg.common import exception
 from cyborg.conf import CONF
@@ -32,6 +33,7 @@ def create(pci_addr: str, asked_type: str, ah_uuid: str) -> None:
     :raises exception.InvalidUUID: it is no UUID.
     :raises exception.InvalidVGPUType: the device offers no such type.
     :raises exception.MdevFailed: the kernel refuses.
+    :raises exception.PrivilegedHelperFailed: it cannot be asked.
     """
     address, uuid = _address(pci_addr), _uuid(ah_uuid)
     if mdev.exists(CONF.pci.sysfs_path, uuid):
@@ -52,6 +54,8 @@ def create(pci_addr: str, asked_type: str, ah_uuid: str) -> None:
             # A bind and a restart of the agent may meet here.
             return
         raise _failed('create', uuid, address, error) from None
+    except privsep.HELPER_ERRORS as error:
+        raise privsep.helper_failed(privsep.sys_admin_pctxt, error) from error
     LOG.info('Mediated device %s of type %s created on %s', uuid, asked_type,
              address)
 
@@ -62,6 +66,7 @@ def remove(pci_addr: str, ah_uuid: str) -> None:
     :raises exception.InvalidUUID: ``ah_uuid`` is none.
     :raises exception.MdevFailed: the kernel refuses, or somebody still has
         it open.
+    :raises exception.PrivilegedHelperFailed: the kernel cannot be asked.
     """
     uuid = _uuid(ah_uuid)
     if _leaving(pci_addr, uuid):
@@ -73,6 +78,8 @@ def remove(pci_addr: str, ah_uuid: str) -> None:
         privileged.remove(CONF.pci.sysfs_path, uuid)
     except OSError as error:
         raise _failed('remove', uuid, pci_addr, error) from None
+    except privsep.HELPER_ERRORS as error:
+        raise privsep.helper_failed(privsep.sys_admin_pctxt, error) from error
     LOG.info('Mediated device %s removed from %s', uuid, pci_addr)
 
 

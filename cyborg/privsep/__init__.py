@@ -6,8 +6,17 @@ devices mark those functions with ``@sys_admin_pctxt.entrypoint``; the
 operator configures the helper in ``[cyborg_sys_admin]``.
 """
 
+from oslo_config import cfg
 from oslo_privsep import capabilities
+from oslo_privsep import comm
+from oslo_privsep import daemon
 from oslo_privsep import priv_context
+
+from cyborg.common import exception
+
+#: What a call of a privileged function raises, besides an ``OSError``, when
+#: its helper does not start, or does not answer.
+HELPER_ERRORS = (daemon.FailedToDropPrivileges, comm.PrivsepTimeout)
 
 sys_admin_pctxt = priv_context.PrivContext(
     'cyborg',
@@ -22,3 +31,11 @@ sys_admin_pctxt = priv_context.PrivContext(
         # Device administration in general; no narrower one covers it.
         capabilities.CAP_SYS_ADMIN,
     ])
+
+
+def helper_failed(context: priv_context.PrivContext, error: Exception
+                  ) -> exception.PrivilegedHelperFailed:
+    """What to raise for one of :data:`HELPER_ERRORS`."""
+    return exception.PrivilegedHelperFailed(
+        host=cfg.CONF.host, section=context.cfg_section,
+        reason=exception.plain_text(error))

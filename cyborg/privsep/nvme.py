@@ -15,9 +15,9 @@ import threading
 from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_privsep import capabilities
-from oslo_privsep import daemon
 from oslo_privsep import priv_context
 
+from cyborg import privsep
 from cyborg.common import exception
 from cyborg.nvme import errors
 from cyborg.nvme import linux
@@ -264,10 +264,8 @@ def _value(function, *args):
     """
     try:
         answer = function(*args)
-    except (OSError, daemon.FailedToDropPrivileges) as error:
-        raise exception.PrivilegedHelperFailed(
-            host=cfg.CONF.host, section=_SECTION,
-            reason=exception.plain_text(error)) from error
+    except (OSError, *privsep.HELPER_ERRORS) as error:
+        raise privsep.helper_failed(nvme_pctxt, error) from error
     if 'error' in answer:
         raise plain.error_from_plain(answer['error'])
     return answer['value']

@@ -3,6 +3,7 @@
 
 import os
 
+from cyborg import privsep
 from cyborg.accelerator.drivers import driver
 from cyborg.common import constants
 from cyborg.common import exception
@@ -53,6 +54,7 @@ def run(*command: str) -> bool:
     """Run a vendor's tool with privilege; whether it succeeded.
 
     :raises exception.ProgrammingToolFailed: it can't be started.
+    :raises exception.PrivilegedHelperFailed: nothing can, with privilege.
     """
     try:
         return programming.run(list(command))
@@ -60,3 +62,5 @@ def run(*command: str) -> bool:
         raise exception.ProgrammingToolFailed(
             host=CONF.host, tool=command[0],
             reason=error.strerror or str(error)) from None
+    except privsep.HELPER_ERRORS as error:
+        raise privsep.helper_failed(privsep.sys_admin_pctxt, error) from error

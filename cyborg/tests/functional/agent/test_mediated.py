@@ -8,6 +8,7 @@ import os
 import shutil
 
 import fixtures
+import webtest
 
 from cyborg import privsep
 from cyborg.agent import mdev
@@ -164,6 +165,35 @@ class MediatedTest(base.TestCase):
         self.cloud.report()
         self.assertEqual(before, self.kernel.devices())
         self.assertEqual(stored, self.cloud.stored())
+
+    def test_reboot_without_a_helper(self):
+        """It is told once, and stops no report of the host."""
+        arqs = [self.bind(), self.bind()]
+        before = self.kernel.devices()
+        self.cloud.stop_agent()
+        self.kernel.reboot()
+        self.break_helper()
+        self.cloud.plug('0000:3c:00.0', product=0x1eb8)
+        self.cloud.start_agent()
+        self.cloud.report()
+        self.assertIsNotNone(self.cloud.provider('0000:3c:00.0'))
+        self.assertEqual(1, len([
+            text for text in self.logs.messages('WARNING')
+            if 'is gone and cannot be created again yet' in text]))
+        self.assertEqual(before, self.used())
+        privsep.sys_admin_pctxt.set_client_mode(False)
+        self.cloud.report()
+        self.assertEqual(before, self.kernel.devices())
+        self.break_helper()
+        error = self.assertRaises(webtest.AppError, self.cloud.unbind,
+                                  arqs[0])
+        self.assertIn('did not release it: The privileged helper of host ',
+                      str(error))
+        self.assertEqual(before, self.used())
+
+    def break_helper(self):
+        self.conf.set('cyborg_sys_admin', helper_command='false')
+        privsep.sys_admin_pctxt.set_client_mode(True)
 
     def test_driver_loaded_anew(self):
         """Mediated devices do not outlive their driver; agents do."""

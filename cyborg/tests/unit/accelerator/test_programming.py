@@ -74,6 +74,15 @@ class ProgramTest(base.TestCase):
             xilinx.XilinxFPGADriver().program, PATH, self.image)
         self.assertIn('/opt/xilinx/xrt/bin/xbmgmt', error.message)
 
+    def test_no_helper(self):
+        self.conf.set('cyborg_sys_admin', helper_command='false')
+        privsep.sys_admin_pctxt.set_client_mode(True)
+        error = self.assertRaises(
+            exception.PrivilegedHelperFailed,
+            xilinx.XilinxFPGADriver().program, PATH, self.image)
+        self.assertIn('started by [cyborg_sys_admin] helper_command',
+                      error.message)
+
     def test_bad_control_paths(self):
         """fpg-19, xil-17: nothing is started."""
         for driver in (intel.IntelFPGADriver(), xilinx.XilinxFPGADriver()):

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import errno
+import json
 import os
 import uuid
 
 import fixtures
+from oslo_privsep import comm
 
 from cyborg import privsep
 from cyborg.agent import manager
+from cyborg.agent import mdev
 from cyborg.common import exception
+from cyborg.inventory import values
+from cyborg.privsep import mdev as privileged
 from cyborg.tests import base
 
 PARENT = '0000:3b:00.0'
@@ -85,12 +90,12 @@ class TestMdev(base.TestCase):
                 'nvidia-35', uuid_)
 
     def test_privileged_side_trusts_nobody(self):
-        from cyborg.privsep import mdev
         for arguments in (('../..', 'nvidia-35', self.uuid),
                           (PARENT, '..', self.uuid),
                           (PARENT, 'nvidia-35', 'x')):
-            self.assertRaises(ValueError, mdev.create, self.sysfs, *arguments)
-        self.assertRaises(ValueError, mdev.remove, self.sysfs, '..')
+            self.assertRaises(ValueError, privileged.create, self.sysfs,
+                              *arguments)
+        self.assertRaises(ValueError, privileged.remove, self.sysfs, '..')
 
     def test_refusals_of_the_kernel(self):
         for number, text in ((errno.ENOSPC, 'no instance of that type is'),
@@ -140,8 +145,60 @@ class TestMdev(base.TestCase):
         self.assertIn('(remove, parent 0000:3b:00.0 of host compute-1): it '
                       'is in use', error.message)
 
+    def broken_helper(self):
+        """As sudo does that asks for a password."""
+        self.conf.set('cyborg_sys_admin', helper_command='false')
+        privsep.sys_admin_pctxt.set_client_mode(True)
+
+    def test_helper_does_not_start(self):
+        self._file('bus/mdev/devices', self.uuid, 'remove')
+        other = str(uuid.uuid4())
+        self.broken_helper()
+        for call, handle in ((self.create, other), (self.remove, self.uuid)):
+            error = self.assertRaises(exception.PrivilegedHelperFailed, call,
+                                      handle=handle)
+            self.assertIn('The privileged helper of host compute-1 does not '
+                          'work: privsep helper command exited non-zero (1).',
+                          error.message)
+            self.assertIn('[cyborg_sys_admin] helper_command', error.message)
+
+    def test_helper_does_not_answer(self):
+        self._file('bus/mdev/devices', self.uuid, 'remove')
+        other = str(uuid.uuid4())
+        for call, handle in ((self.create, other), (self.remove, self.uuid)):
+            with fixtures.MonkeyPatch('os.write', _silent):
+                error = self.assertRaises(exception.PrivilegedHelperFailed,
+                                          call, handle=handle)
+            self.assertIn('does not work: PrivsepTimeout.', error.message)
+
+    def test_restore_without_a_helper(self):
+        """After a reboot: told once, and the host goes on."""
+        self.broken_helper()
+        handle = values.PersistedHandle(
+            4, self.uuid, 3, 2, 'MDEV', json.dumps({
+                'domain': '0000', 'bus': '3b', 'device': '00',
+                'function': '0', 'asked_type': 'nvidia-35'}), True, ('ARQ',))
+        host = values.PersistedHost('compute-1', (values.PersistedDevice(
+            1, 'D', 'compute-1', 'GPU', '10de', '{}', deployables=(
+                values.PersistedDeployable(
+                    3, 'R', 1, 'name', 1, handles=(handle,)),)),))
+        restorer = mdev.Restorer()
+        for _report in range(2):
+            restorer.look(host)
+        warning, = self.logs.messages('WARNING')
+        self.assertIn('Mediated device %s of accelerator request ARQ is gone '
+                      'and cannot be created again yet: The privileged '
+                      'helper of host compute-1' % self.uuid, warning)
+        privsep.sys_admin_pctxt.set_client_mode(False)
+        restorer.look(host)
+        self.assertEqual(self.uuid, self.read(self.create_file))
+
 
 def _refusing(number):
     def write(*args):
         raise OSError(number, os.strerror(number))
     return write
+
+
+def _silent(*args):
+    raise comm.PrivsepTimeout()

@@ -6,7 +6,9 @@ import subprocess
 import sys
 
 import fixtures
+from oslo_privsep import comm
 
+from cyborg.common import exception
 from cyborg.nvme import canaries
 from cyborg.nvme import erase
 from cyborg.nvme import errors
@@ -60,6 +62,14 @@ class PrivilegedTest(base.DiskTestCase):
             'vfio', 'qemu-system-x86 (process 4711) has /dev/vfio/100'),),
             error.uses)
         self.assertIn('it is in use and was not touched', str(error))
+
+    def test_helper_does_not_answer(self):
+        self.useFixture(fixtures.MockPatchObject(
+            privileged, 'hold', _silent))
+        error = self.assertRaises(exception.PrivilegedHelperFailed,
+                                  self.port.hold)
+        self.assertIn('does not work: PrivsepTimeout. It is started by '
+                      '[cyborg_nvme] helper_command', error.message)
 
     def test_only_plain_values_cross(self):
         json.dumps(privileged.facts([ADDRESS]))
@@ -125,6 +135,10 @@ class PrivilegedTest(base.DiskTestCase):
              'print(nvme.nvme_pctxt.conf.thread_pool_size)'],
             check=True, capture_output=True, text=True, timeout=300)
         self.assertEqual('32', found.stdout.strip())
+
+
+def _silent(_address):
+    raise comm.PrivsepTimeout()
 
 
 def _refuse(_facts):
