@@ -23,7 +23,9 @@ from cyborg.common.i18n import _
 PAUSE = 60
 _MESSAGING = ('oslo_messaging.', 'oslo.messaging.')
 #: Its threads end in a function of oslo.utils that starts them anew.
-_OTHERS = ('oslo_utils.', 'oslo_db.', 'cyborg.')
+_OTHERS = ('oslo_utils.', 'oslo_db.')
+#: What these say names the work that is not done, which nothing else tells.
+_OWN = 'cyborg.'
 _NUMBER = re.compile('[0-9]+')
 _PASSWORD = re.compile('(://[^:@/]*):[^@/]*@')
 
@@ -33,6 +35,8 @@ class Outages(logging.Filter):
 
     A record of a library about a lost connection becomes one line without
     traceback; the same line is let through once in :data:`PAUSE` seconds.
+    A record of this project keeps its text, is always let through, and has
+    that line in place of the traceback.
 
     :param conf: options of this process.
     :param clock: seconds, for the pause.
@@ -48,8 +52,11 @@ class Outages(logging.Filter):
         # Each handler asks; the first decides.
         if not hasattr(record, 'outage_shown'):
             text = self._text(record)
-            record.outage_shown = text is None or self._is_due(text)
+            own = record.name.startswith(_OWN)
+            record.outage_shown = text is None or own or self._is_due(text)
             if text is not None:
+                if own:
+                    text = '%s %s' % (record.getMessage(), text)
                 record.msg, record.args = text, ()
                 record.exc_info = record.exc_text = None
         return record.outage_shown
@@ -64,10 +71,11 @@ class Outages(logging.Filter):
         return True
 
     def _text(self, record: logging.LogRecord) -> str | None:
-        """What to say instead; None for records about something else."""
+        """What to say of the outage; None for records of something else."""
         from_messaging = record.name.startswith(_MESSAGING)
         if record.levelno < logging.WARNING or not (
-                from_messaging or record.name.startswith(_OTHERS)):
+                from_messaging
+                or record.name.startswith((*_OTHERS, _OWN))):
             return None
         # What a method raises that was called over RPC may be any OSError.
         of_driver = from_messaging and '._drivers.' in record.name

@@ -98,6 +98,27 @@ class OutagesTest(base.TestCase):
         self.now = outages.PAUSE + 1
         self.assertIsNotNone(say(3))
 
+    def test_own_words_stay(self):
+        """They name the work that is not done: each time, and whole."""
+        lost = raised(db_exc.DBConnectionError(OSError(2013, 'Lost it')))
+        away = amqp_exc.ConnectionForced('it stops', (0, 0), '')
+        for uuid in 'aaaa', 'bbbb', 'aaaa':
+            text = self.shown(
+                'cyborg.conductor.binding', 'Accelerator requests %s stay as '
+                'they are until they are bound again.', uuid, exc_info=lost)
+            self.assertEqual(
+                'Accelerator requests %s stay as they are until they are '
+                'bound again. [database] connection = mysql+pymysql://me:***@'
+                'db/cyborg of host compute-1: the connection is lost ([Errno '
+                '2013] Lost it). Start the server, or correct user, password, '
+                'host and name of the database in the URL; until then '
+                'requests that need it fail.' % uuid, text)
+            text = self.shown('cyborg.common.service', '%s: %s of 100%%',
+                              uuid, away)
+            self.assertIn('%s: %s of 100%% [DEFAULT] transport_url = rabbit:'
+                          '//me:***@mq' % (uuid, away), text)
+            self.assertNotIn('\n', text)
+
     def test_all_else_is_left_alone(self):
         error = raised(KeyError('x'))
         for name, exc_info, level in (
