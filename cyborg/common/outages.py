@@ -27,7 +27,6 @@ _OTHERS = ('oslo_utils.', 'oslo_db.')
 #: What these say names the work that is not done, which nothing else tells.
 _OWN = 'cyborg.'
 _NUMBER = re.compile('[0-9]+')
-_PASSWORD = re.compile('(://[^:@/]*):[^@/]*@')
 
 
 class Outages(logging.Filter):
@@ -90,17 +89,19 @@ class Outages(logging.Filter):
     def _database(self, error: BaseException) -> str | None:
         if 'database' not in self._conf:
             return None
+        # Compute hosts have no database, and do not import its library.
+        from cyborg.common import database_url
         cause = getattr(getattr(error, 'inner_exception', None), 'orig',
                         None) or error
         reason = (cause.args or (cause,))[-1]
+        url = self._conf.database.connection
         return _('[database] connection = %(url)s of host %(host)s: the '
                  'connection is lost (%(reason)s). Start the server, or '
                  'correct user, password, host and name of the database in '
                  'the URL; until then requests that need it fail.') % {
-                     'url': _PASSWORD.sub(
-                         r'\1:***@', self._conf.database.connection or ''),
-                     'host': self._conf.host,
-                     'reason': ' '.join(str(reason).split())}
+                     'url': database_url.shown(url), 'host': self._conf.host,
+                     'reason': database_url.without_password(
+                         ' '.join(str(reason).split()), url)}
 
     def _broker(self, error: BaseException, record: logging.LogRecord) -> str:
         url = messaging.TransportURL.parse(self._conf)

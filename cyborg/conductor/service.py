@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from cyborg import objects
 from cyborg.common import constants
 from cyborg.common import context
+from cyborg.common import database_url
 from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.common import sdk
@@ -84,12 +85,15 @@ class ConductorService(service.RPCService):
         except (sa.exc.ArgumentError, ImportError) as error:
             raise DatabaseUnusable(
                 host=CONF.host,
-                reason=exception.plain_text(error)) from error
+                reason=database_url.without_password(
+                    exception.plain_text(error),
+                    CONF.database.connection)) from error
         except (db_exc.DBError, sa.exc.SQLAlchemyError) as error:
             raise server.away(error) from error
         if 'devices' not in tables:
             raise SchemaMissing(
-                url=server.shown(CONF.database.connection), host=CONF.host)
+                url=database_url.shown(CONF.database.connection),
+                host=CONF.host)
 
     @staticmethod
     def _fill_in_states() -> None:

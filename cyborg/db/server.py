@@ -8,6 +8,7 @@ interrupt it.
 from oslo_config import cfg
 import sqlalchemy as sa
 
+from cyborg.common import database_url
 from cyborg.common import exception
 from cyborg.common.i18n import _
 from cyborg.conf import CONF
@@ -20,11 +21,6 @@ _WITH_LIMIT = ('mysqldb', 'psycopg', 'psycopg2', 'pymysql')
 class DatabaseAway(exception.CyborgException):
     _msg_fmt = _('[database] connection = %(url)s of host %(host)s: '
                  '%(reason)s. %(remedy)s')
-
-
-def shown(url: str) -> str:
-    """A URL without its password."""
-    return sa.make_url(url).render_as_string(hide_password=True)
 
 
 def away(error: Exception, conf: cfg.ConfigOpts = CONF) -> DatabaseAway:
@@ -41,8 +37,9 @@ def away(error: Exception, conf: cfg.ConfigOpts = CONF) -> DatabaseAway:
         remedy = _('Start the server, or correct user, password, host and '
                    'name of the database in the URL.')
     return DatabaseAway(
-        url=shown(url), host=conf.host, remedy=remedy,
-        reason=' '.join(str(arguments[0]).split()))
+        url=database_url.shown(url), host=conf.host, remedy=remedy,
+        reason=database_url.without_password(
+            ' '.join(str(arguments[0]).split()), url))
 
 
 def check(conf: cfg.ConfigOpts = CONF) -> None:

@@ -89,6 +89,21 @@ class OutagesTest(base.TestCase):
         self.assertNotIn('\n', text)
         self.assertNotIn('secret', text)
 
+    def test_a_password_that_is_written_wrong(self):
+        for where, host in (('me:one/two@db/cyborg', 'db'),
+                            ('db/cyborg?user=me&password=onetwo', 'db'),
+                            ('me:one@two@db/cyborg', 'two@db')):
+            self.conf.set(group='database',
+                          connection='mysql+pymysql://' + where)
+            text = self.shown('oslo_db.sqlalchemy.engines', 'Failed',
+                              exc_info=raised(db_exc.DBConnectionError(
+                                  OSError(2003, 'Nobody at %s' % host))))
+            self.assertIn('[database] connection = mysql+pymysql://', text)
+            self.assertIn('Nobody at ', text)
+            for part in 'one', 'two':
+                self.assertNotIn(part, text)
+            self.now += outages.PAUSE + 1
+
     def test_not_again_at_once(self):
         def say(number):
             return self.shown(RABBIT, '%(err_str)s', {
