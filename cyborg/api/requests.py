@@ -156,7 +156,7 @@ def apply(context, conductor,
     if binding:
         _note(context, [patch.uuid for patch in binding], instance, found)
     conductor.arq_apply_patch(
-        context.changed(noted=bool(binding)),
+        context.changed(noted=instance is not None),
         {patch.uuid: list(patch.operations) for patch in patches},
         {patch.uuid: _fields(patch, found[patch.uuid]) for patch in patches})
 

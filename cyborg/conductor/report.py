@@ -119,7 +119,16 @@ class Reporter:
                 raise
             # Who numbers no reports sends no digests either.
             if one.settled is not None and context.report is not None:
-                turn.note(context, one.settled.text())
+                self._note(context, turn, one.settled)
+
+    @staticmethod
+    def _note(context, turn, settled: unchanged.Settled) -> None:
+        try:
+            turn.note(context, settled.text())
+        except db_exc.DBError as error:
+            # The report is carried out, and the next one is sent whole.
+            LOG.debug('The report of host %s is not noted: %s',
+                      turn.hostname, error)
 
     def is_known(self, context, hostname: str, found: str, stored: str
                  ) -> bool:

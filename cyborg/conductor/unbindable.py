@@ -2,14 +2,17 @@
 """Keeps a note of the attach handles whose device a report did not find.
 
 A bind must not take them (see ``cyborg.db.absences``). A note goes before
-Placement offers the device again, and comes when Placement offers it no more.
+Placement offers the device again, and comes as soon as the report knows: what
+follows, Placement's calls for new devices before all, may take minutes.
 """
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 
 from cyborg.db import absences
 from cyborg.db import report_order
 from cyborg.inventory import changes
+from cyborg.inventory import plan as planner
 from cyborg.inventory import values
 
 
@@ -27,21 +30,26 @@ class Notes:
         self._found: dict[int, absences.Absence] = {}
 
     def begin(self, plan: changes.Plan) -> None:
-        """Take away the notes of what is there."""
+        """Take away the notes of what is there, and note what is not.
+
+        What goes or is another product by now is noted until it is gone, or
+        its rows say so.
+        """
         self._found = {}
         for record in plan.retained:
             self.add(record.deployable.handles if record.whole
                      else record.handles, record.replaced_by)
         if self._stored is None:
             self._stored = absences.load(self._context, self._turn.hostname)
-        still = {record.handle.id for record in plan.removed_handles}
-        still |= {handle.id for device in plan.removed_devices
-                  for each in device.deployables for handle in each.handles}
-        still |= {handle.id for record in plan.removed_deployables
-                  for handle in record.deployable.handles}
-        self._change({each for each in self._stored
-                      if each.handle_id not in still
-                      and each.handle_id not in self._found}, set())
+        absent = dict(self._found)
+        for handle in _going(plan):
+            absent.setdefault(handle.id, absences.Absence(
+                handle.id, handle.uuid))
+        known = {each.handle_id for each in self._stored}
+        self._change(
+            {each for each in self._stored if each.handle_id not in absent},
+            {each for each in absent.values()
+             if each.handle_id not in known})
 
     def add(self, handles: Iterable[values.PersistedHandle],
             replaced_by: str | None = None) -> None:
@@ -62,3 +70,18 @@ class Notes:
         absences.change(self._context, self._turn.hostname,
                         self._turn.row_id, gone=gone, new=new, left=len(left))
         self._stored = left
+
+
+def _going(plan: changes.Plan) -> Iterator[values.PersistedHandle]:
+    """Handles that are there no more, or not as their rows have them."""
+    for record in plan.removed_handles:
+        yield record.handle
+    for device in plan.removed_devices:
+        for deployable in device.deployables:
+            yield from deployable.handles
+    for record in plan.removed_deployables:
+        yield from record.deployable.handles
+    for change in plan.device_changes:
+        if planner.is_other_hardware(change):
+            for deployable in change.device.deployables:
+                yield from deployable.handles

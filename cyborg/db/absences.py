@@ -10,6 +10,7 @@ its id is that of the handle, ``project_id`` the UUID, ``user_id`` the host.
 
 from collections.abc import Collection
 import dataclasses
+import logging
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -19,9 +20,12 @@ from cyborg.db import api
 from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 
+LOG = logging.getLogger(__name__)
+
 #: How ``quota_usages.resource`` of our rows begins.
 RESOURCE = 'cyborg-absent'
 _REPLACED = RESOURCE + ' '
+_LONGEST = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +38,12 @@ class Absence:
     handle_id: int
     handle_uuid: str
     replaced_by: str = ''
+
+    def __post_init__(self):
+        # A driver's text, as every database keeps it.
+        text = self.replaced_by.encode('ascii', 'backslashreplace').decode()
+        object.__setattr__(self, 'replaced_by',
+                           ' '.join(text.split())[:_LONGEST].strip())
 
 
 def load(context: cyborg_context.RequestContext,
@@ -65,13 +75,23 @@ def change(context: cyborg_context.RequestContext, hostname: str,
     with api.writer(context) as session:
         session.execute(
             sa.delete(usage).where(query.among(
-                usage.id, [each.handle_id for each in (*gone, *new)]))
+                usage.id, [each.handle_id for each in (*gone, *new)]),
+                usage.resource.startswith(RESOURCE))
             .execution_options(synchronize_session=False))
+        # Whatever else may stand there is not ours to take away.
+        taken = set(session.scalars(sa.select(usage.id).where(query.among(
+            usage.id, [each.handle_id for each in new])))) if new else set()
+        if taken:
+            LOG.warning(
+                'Rows %s of quota_usages are none of this service, so the '
+                'attach handles of these ids on host %s cannot be noted as '
+                'missing.', ', '.join(map(str, sorted(taken))), hostname)
+        new = [each for each in new if each.handle_id not in taken]
         if new:
             session.execute(sa.insert(usage), [{
                 'id': each.handle_id, 'project_id': each.handle_uuid,
                 'user_id': hostname.casefold(), 'in_use': 1, 'reserved': 0,
-                'resource': (_REPLACED + each.replaced_by)[:255].strip()}
+                'resource': (_REPLACED + each.replaced_by).strip()}
                 for each in new])
         session.execute(
             sa.update(usage).where(usage.id == host_row)
@@ -79,19 +99,26 @@ def change(context: cyborg_context.RequestContext, hostname: str,
             .execution_options(synchronize_session=False))
 
 
-def is_present() -> sa.ColumnElement[bool]:
-    """Condition of a SELECT of handles: none that is noted."""
-    return ~sa.exists().where(
-        models.QuotaUsage.id == models.AttachHandle.id)
+def _noted(hostname: str) -> tuple[sa.ColumnElement[bool], ...]:
+    """Conditions for the row that notes a handle of a host."""
+    usage = models.QuotaUsage
+    return (usage.id == models.AttachHandle.id,
+            usage.user_id == hostname.casefold(),
+            usage.resource.startswith(RESOURCE))
 
 
-def of_deployable(session: orm.Session, deployable_id: int
+def is_present(hostname: str) -> sa.ColumnElement[bool]:
+    """Condition of a SELECT of a host's handles: none that is noted."""
+    return ~sa.exists().where(*_noted(hostname))
+
+
+def of_deployable(session: orm.Session, deployable_id: int, hostname: str
                   ) -> list[tuple[str, str]]:
     """``attach_info`` and ``replaced_by`` of free handles that are noted."""
     handle, usage = models.AttachHandle, models.QuotaUsage
     return [(row.attach_info, row.resource.removeprefix(RESOURCE).strip())
             for row in session.execute(
                 sa.select(handle.attach_info, usage.resource)
-                .join(usage, usage.id == handle.id)
+                .join(usage, sa.and_(*_noted(hostname)))
                 .where(handle.deployable_id == deployable_id,
                        handle.in_use.isnot(True)).order_by(handle.id))]

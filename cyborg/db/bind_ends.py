@@ -38,6 +38,10 @@ def complete(context: cyborg_context.RequestContext,
                                         (constants.ARQ_BIND_STARTED,))
 
 
+class _NotAll(Exception):
+    """Ends a transaction, nothing of which is to stay."""
+
+
 @api.retry_on_deadlock
 def take_over(context: cyborg_context.RequestContext,
               holdings: Sequence[binding.Holding],
@@ -47,12 +51,17 @@ def take_over(context: cyborg_context.RequestContext,
     :returns: False when somebody else does, or they are not any more.
     """
     arq = models.ExtARQ
-    with api.writer(context) as session:
-        taken = binding.execute(session, sa.update(arq).where(
-            query.contains(arq.uuid, [h.arq_uuid for h in holdings]),
-            arq.state == constants.ARQ_BIND_STARTED,
-            arq.updated_at <= before).values(updated_at=timeutils.utcnow()))
-        return taken == len(holdings)
+    try:
+        with api.writer(context) as session:
+            if binding.execute(session, sa.update(arq).where(
+                    query.contains(arq.uuid, [h.arq_uuid for h in holdings]),
+                    arq.state == constants.ARQ_BIND_STARTED,
+                    arq.updated_at <= before).values(
+                        updated_at=timeutils.utcnow())) < len(holdings):
+                raise _NotAll
+    except _NotAll:
+        return False
+    return True
 
 
 @api.retry_on_deadlock

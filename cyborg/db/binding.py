@@ -123,7 +123,7 @@ def still_asked(context: cyborg_context.RequestContext, request: Request
     note, deleting the ARQ, and asking for another instance changes it.
     """
     instance = models.ExtARQ.instance_uuid
-    noted = instance == request.instance_uuid
+    noted = sa.func.lower(instance) == request.instance_uuid.lower()
     return noted if context.noted else sa.or_(noted, instance.is_(None))
 
 
@@ -203,7 +203,8 @@ def _candidates(session, target: _Target, wanted: int) -> list[sa.Row]:
         sa.select(handle.id, handle.uuid, handle.attach_type,
                   handle.attach_info)
         .where(handle.deployable_id == target.deployable_id,
-               absences.is_present(), *attach_handles.is_free())
+               absences.is_present(target.hostname),
+               *attach_handles.is_free())
         .order_by(handle.id).limit(wanted + _SPARE_CANDIDATES)).all()
     found = _usable(found, target.hostname)
     spare = list(found[wanted:])
@@ -260,7 +261,8 @@ def _no_handle(session, request: Request, target: _Target, lost: bool):
         return exception.AttachHandleTaken(
             uuid=request.arq_uuid, rp_uuid=request.rp_uuid,
             host=target.hostname)
-    missing = absences.of_deployable(session, target.deployable_id)
+    missing = absences.of_deployable(session, target.deployable_id,
+                                     target.hostname)
     if missing:
         info, replaced_by = missing[0]
         return exception.BindDeviceMissing(

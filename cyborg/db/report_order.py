@@ -201,7 +201,8 @@ def begin(context: cyborg_context.RequestContext, hostname: str,
             if taken is None:
                 if not _inserted(session, row_id, name, number):
                     continue
-                taken = 1, _text(number), None, RESOURCE
+                # Notes of a host whose row was lost may be left.
+                taken = 1, _text(number), 1, RESOURCE
             turn, newest, noted, resource = taken
             if number and int(newest) > number:
                 raise exception.ReportOutdated(host=hostname,
@@ -255,8 +256,10 @@ def _with_machine(machines: tuple[str, ...], machine: str) -> str:
 def _inserted(session, row_id: int, name: str, number: int,
               turn: int = 1) -> bool:
     """Make the row; False when it is another host's."""
+    # As it is now: MariaDB would else go on showing the transaction all that
+    # it reads later as it is at this moment.
     taken = session.scalar(sa.select(models.QuotaUsage.project_id).where(
-        models.QuotaUsage.id == row_id))
+        models.QuotaUsage.id == row_id).with_for_update())
     if taken == name:
         # It came between the UPDATE and this look.
         raise db_exc.DBDeadlock()

@@ -91,6 +91,14 @@ def _hardware(device) -> tuple[str, str]:
     return hardware(device.vendor, device.model, device.std_board_info)
 
 
+def is_other_hardware(change: changes.DeviceChange) -> bool:
+    """Whether what a row becomes is another product."""
+    device, new = change.device, dict(change.columns)
+    return _hardware(device) != hardware(
+        new.get('vendor') or device.vendor, new.get('model') or device.model,
+        new.get('std_board_info', device.std_board_info))
+
+
 def _another_device(stored, match) -> bool:
     return _hardware(stored) != _hardware(match)
 

@@ -90,6 +90,15 @@ class LostCallsTest(base.ApiTestCase):
         self.assertIsInstance(self.refused(), exception.BindWithdrawn)
         self.assertEqual(['Unbound'], self.states(arq))
 
+    def test_repeated_bind_that_was_unbound(self):
+        """Asked for once more, and withdrawn before that was read."""
+        arq, = self.arqs()
+        self.bind(arq, self.target)
+        self.lose_bind(arq)
+        self.assertEqual(202, self.patch({arq: self.unbinding()}).status)
+        self.assertIsInstance(self.refused(), exception.BindWithdrawn)
+        self.assertEqual(['Unbound'], self.states(arq))
+
     def test_owner_deletes_what_was_never_bound(self):
         """As before, where nobody could tell that it was asked for."""
         arq, = self.arqs()

@@ -83,7 +83,8 @@ SEED = os.environ.get('CYBORG_TEST_CHAOS_SEED')
 #: What may come of a call in a race, besides success.
 _EXPECTED = (
     exception.ARQBadState, exception.AttachHandleChanged,
-    exception.BindDeviceDisabled, exception.DeviceNotDisabled,
+    exception.BindDeviceDisabled, exception.BindDeviceMissing,
+    exception.DeviceNotDisabled,
     exception.DeviceNotOffered, exception.ManagedModeConflict,
     exception.PlacementServerError, exception.PlacementRequestRefused,
     exception.PlacementResourceProviderNotFound,

@@ -90,6 +90,41 @@ class MissingTest(GoneCase):
         self.report(base.device(1), base.device(2))
         self.assertEqual([set()], seen[:1])
 
+    def test_a_report_that_takes_long(self):
+        """It knows before it makes providers for what is new."""
+        self.allocate()
+        handle, seen = self.handle(NAME), []
+        self.placement.before('POST', lambda: seen.append(self.noted()))
+        self.report(base.device(2), base.device(3))
+        self.assertEqual([{(handle.uuid, '')}], seen[:1])
+
+    def test_row_of_somebody_else(self):
+        """It hides no handle, is not taken away, and ends no report."""
+        handle = self.handle(NAME)
+        with api.writer(self.context) as session:
+            session.add(models.QuotaUsage(
+                id=handle.id, project_id='p', user_id='u', resource='ports',
+                in_use=1, reserved=0))
+        self.assertBindable()
+        self.report(base.device(2))
+        self.assertLogged(
+            'WARNING', 'Rows %d of quota_usages are none of this service, so '
+            'the attach handles of these ids on host compute-1 cannot be '
+            'noted as missing.' % handle.id)
+        with api.reader(self.context) as session:
+            self.assertEqual('ports', session.get(
+                models.QuotaUsage, handle.id).resource)
+
+    def test_note_of_another_host(self):
+        """Of the host's former name, or of a handle that had the id."""
+        self.allocate()
+        self.report(base.device(2))
+        with api.writer(self.context) as session:
+            session.execute(sa.update(models.QuotaUsage).where(
+                models.QuotaUsage.resource.startswith(absences.RESOURCE))
+                .values(user_id='compute-7'))
+        self.assertBindable()
+
     def test_it_is_gone_for_good(self):
         """The note goes with the row."""
         consumer = self.allocate()
@@ -181,6 +216,24 @@ class ReplacedTest(GoneCase):
             self.refused(exception.BindDeviceReplaced,
                          arq=self.wanting('PCI_PRODUCT_ID_1EB8')))
         self.assertFalse(self.handle(NAME).allocated)
+
+    def test_while_its_rows_say_what_it_was(self):
+        """Until they are changed nobody gets it."""
+        handle, seen = self.handle(NAME), []
+        self.placement.before('PUT', lambda: seen.append(self.noted()))
+        self.replace()
+        self.assertEqual([{(handle.uuid, '')}], seen[:1])
+        self.assertEqual(set(), self.noted())
+
+    def test_product_in_any_letters(self):
+        """What it was replaced by is a text of a driver."""
+        self.bind(self.arq(), name=NAME)
+        for product in ('\U0001f600 ' + 'x' * 80, ' 1eb9 '):
+            for _ in range(2):
+                self.report(base.device(1, product=product))
+                (_, by), = self.noted()
+                self.assertTrue(by.isascii())
+                self.assertLessEqual(len(by), 200)
 
     def test_who_asks_for_what_it_is(self):
         self.replace()
