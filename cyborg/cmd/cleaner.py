@@ -13,7 +13,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run a cleaner; see :func:`services.main`."""
     return services.main(
         cleaner_service.NAME, lambda: cleaner_service.CleanerService(
-            cleaner_service.build(CONF, privsep_nvme.Host())), argv)
+            cleaner_service.build(CONF, privsep_nvme.Host(
+                CONF.pci.sysfs_path))), argv)
 
 
 if __name__ == '__main__':

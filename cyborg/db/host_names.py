@@ -36,17 +36,17 @@ def like(context: cyborg_context.RequestContext,
     compared in lower case, and told apart in Python, where no collation
     makes one of two.
 
-    Two statements. The first looks through the names of all devices, so this
-    is for the start of an agent, not for each of its reports.
+    Two statements; where ``cyborg-dbsync indexes`` was not called, the first
+    looks through the names of all devices.
     """
     device, deployable = models.Device, models.Deployable
     handle = models.AttachHandle
     lowered = {name.lower() for name in names}
-    stored = sa.func.lower(device.hostname)
-    matches = sa.or_(stored.in_(lowered), *(
-        stored.startswith(name + '.', autoescape=True)
-        for name in sorted(lowered) if '.' not in name))
     with api.reader(context) as session:
+        stored = query.host_column(session, device.hostname)
+        matches = sa.or_(stored.in_(lowered), *(
+            stored.startswith(name + '.', autoescape=True)
+            for name in sorted(lowered) if '.' not in name))
         host_of: dict[int, str] = dict(session.execute(
             sa.select(device.id, device.hostname).where(matches)
         ).tuples().all())

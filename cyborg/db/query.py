@@ -91,9 +91,15 @@ def same_host(session: orm.Session, column: sa.SQLColumnExpression,
     MariaDB compares without regard to letter case by itself, and can use its
     index for that only where the column stands alone (PERF-4).
     """
+    return host_column(session, column).in_({name.lower() for name in names})
+
+
+def host_column(session: orm.Session, column: sa.SQLColumnExpression[str]
+                ) -> sa.SQLColumnExpression[str]:
+    """A column of host names, to compare with names in lower case."""
     if session.get_bind().dialect.name in ('mysql', 'mariadb'):
-        return column.in_(set(names))
-    return sa.func.lower(column).in_({name.lower() for name in names})
+        return column
+    return sa.func.lower(column)
 
 
 def among(column: sa.SQLColumnExpression,

@@ -20,6 +20,7 @@ from oslo_privsep import priv_context
 from cyborg import privsep
 from cyborg.common import exception
 from cyborg.nvme import errors
+from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import linux
 from cyborg.nvme import local
 from cyborg.nvme import plain
@@ -184,10 +185,14 @@ def restore_binding(address: str, driver: str | None,
 
 
 class Host:
-    """The disks of this host, for a process without privilege."""
+    """The disks of this host, for a process without privilege.
 
-    def __init__(self):
-        self._unprivileged = local.Host(linux.Kernel())
+    :param sysfs_path: where this process itself reads sysfs.
+    """
+
+    def __init__(self, sysfs_path: str = nvme_facts.Roots.sys):
+        self._unprivileged = local.Host(linux.Kernel(
+            nvme_facts.Roots(sys=sysfs_path)))
         self._trouble = ''
 
     def addresses(self) -> tuple[str, ...]:

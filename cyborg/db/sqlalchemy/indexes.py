@@ -36,8 +36,12 @@ class _Wanted:
         # make.
         column = sa.Table(self.table, sa.MetaData(), sa.Column(
             self.column.key, sa.String(255))).c[self.column.key]
-        return sa.Index(self.name,
-                        sa.func.lower(column) if self.lower else column)
+        if not self.lower:
+            return sa.Index(self.name, column)
+        # Of this class it is also used for the beginning of a name, whatever
+        # the collation of the database.
+        return sa.Index(self.name, sa.func.lower(column).label('name'),
+                        postgresql_ops={'name': 'varchar_pattern_ops'})
 
 
 _ALL = (

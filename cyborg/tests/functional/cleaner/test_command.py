@@ -281,7 +281,9 @@ class ManyTest(base.CleanerTestCase):
         calls = host.placement.calls
         host.placement.forget_calls()
         host.look()
-        self.assertLessEqual(len(calls), 2, calls)
+        # One of its own, and four for each disk in work: what a look read
+        # before the job wrote is not decided by.
+        self.assertLessEqual(len(calls), 2 + 4 * 1, calls)
         # CLEAN-27: it ends within ten seconds, whatever hangs.
         began = time.monotonic()
         host.stop()

@@ -134,8 +134,17 @@ class TestDeleteWithoutInstance(base.DatabaseTestCase):
         self.refused(rows.arq(self.profile, project_id='p2'))
 
     def test_none_when_one_has_an_instance(self):
-        self.refused(rows.arq(self.profile, project_id='p1',
-                              instance_uuid=uuidutils.generate_uuid()))
+        for state in ('BindStarted', 'Bound', 'BindFailed', 'Deleting'):
+            self.refused(rows.arq(self.profile, project_id='p1', state=state,
+                                  instance_uuid=uuidutils.generate_uuid()))
+
+    def test_one_that_is_noted_for_an_instance_alone(self):
+        """It was asked for and never bound: nobody has anything of it."""
+        noted = rows.arq(self.profile, project_id='p1', state='Initial',
+                         instance_uuid=uuidutils.generate_uuid())
+        self.assertTrue(arqs.delete_without_instance(
+            self.member, [noted.uuid]))
+        self.assertIsNone(rows.read(noted))
 
     def test_none_when_one_has_a_handle(self):
         self.refused(rows.arq(self.profile, rows.device().handles[0],
