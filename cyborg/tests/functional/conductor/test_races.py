@@ -295,14 +295,28 @@ class BindAgainstReportTest(RaceCase):
         return arq
 
     def test_bound_before_the_provider_goes(self):
-        """The rows stay, and the next report reserves the provider."""
-        arq = self.bind_before('DELETE /resource_providers/%s'
-                               % self.provider(NAME))
+        """The report knows that it is gone: refused, and nothing is held.
+
+        What Nova allocated for the bind keeps the rows until Nova frees it.
+        """
+        arq = self.arq()
+        consumer = self.placement.allocate(self.provider(NAME), 'CUSTOM_PCI')
+        refused = []
+
+        def bind():
+            refused.append(self.assertRaises(
+                base.EXPECTED, self.bind, arq, name=NAME,
+                by=self.conductors[1]).exc_info[1])
+
+        self.placement.before('DELETE /resource_providers/%s'
+                              % self.provider(NAME), bind)
         self.report(base.device(2), by=self.manager)
-        self.assertEqual((arq,), self.handle(NAME).arq_uuids)
-        self.report(base.device(2), by=self.manager)
+        self.assertIsInstance(refused[0], exception.BindDeviceMissing)
+        self.assertEqual((), self.handle(NAME).arq_uuids)
         self.assertAmounts({'CUSTOM_PCI': (1, 1)}, NAME)
-        self.assertInvariants()
+        self.placement.deallocate(consumer)
+        self.report(base.device(2), by=self.manager)
+        self.assertEqual(1, len(self.host().devices))
 
     def test_at_random(self):
         """Either the bind wins and all stays, or the removal does."""
