@@ -112,7 +112,7 @@ class LostCallsTest(base.ApiTestCase):
         self.bind(one, self.target)
         self.assertFault(400, self.patch({two: self.binding(
             self.device(bus=0x3c))}), 'has accelerator requests already')
-        self.assertEqual(None, self.arq(two)['instance_uuid'])
+        self.assertIsNone(self.arq(two)['instance_uuid'])
 
     def test_bind_that_is_under_way(self):
         """202 as the first time; it was 409, at which Nova fails a boot."""

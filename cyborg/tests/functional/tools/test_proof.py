@@ -191,8 +191,9 @@ class CloudTest(base.TestCase):
         cloud = self.cloud
         cloud.hypervisor.cloud = self
         self.state = pathlib.Path('/var/cache/minicloud')
+        module_of = sys.modules[type(cloud.hypervisor).__module__]
         error = self.assertRaises(
-            Exception, cloud.hypervisor.install)
+            module_of.CloudError, cloud.hypervisor.install)
         self.assertEqual(
             'The host with libvirt cannot live in /var/cache/minicloud: set '
             'CYBORG_MINICLOUD to a directory outside of /usr, /etc, /var and '
