@@ -13,8 +13,8 @@ from cyborg.common import sdk
 from cyborg.conductor import binding
 from cyborg.conductor import object_dispatch
 from cyborg.conductor import programming
-from cyborg.conductor import providers
-from cyborg.conductor import report
+from cyborg.conductor.providers import sync as provider_sync
+from cyborg.conductor.report import reporter
 from cyborg.db import arqs
 from cyborg.db import unbinding
 from cyborg.objects import base as objects_base
@@ -54,7 +54,8 @@ class ConductorManager:
         if nova is None:
             nova = (nova_client.NovaClient() if sdk.has_credentials('nova')
                     else _NoNova())
-        self._reporter = report.Reporter(providers.ProviderSync(placement))
+        self._reporter = reporter.Reporter(
+            provider_sync.ProviderSync(placement))
         self._binder = binding.Binder(
             self._agent, nova, programming.Programmer(self._agent, placement))
 
@@ -67,7 +68,7 @@ class ConductorManager:
     @_answers
     def report_data(self, context, hostname: str,
                     driver_device_list: list) -> None:
-        """See :meth:`cyborg.conductor.report.Reporter.report`."""
+        """See :meth:`cyborg.conductor.report.reporter.Reporter.report`."""
         self._reporter.report(
             context, hostname,
             inventory_values.discovered_devices(driver_device_list))

@@ -14,8 +14,8 @@ which one is older:
   the row of the host until it ends, and fails when the turn has passed on.
 
 Beside the turn stands a note of what its report found to be in order
-(``cyborg.conductor.unchanged``); whoever takes the next turn wipes it out.
-The row also keeps which machines reported as the host lately, whatever
+(``cyborg.conductor.report.unchanged``); whoever takes the next turn wipes it
+out. The row also keeps which machines reported as the host lately, whatever
 conductors they reported to.
 
 The row is one of ``quota_usages``. No release has ever used that table for
@@ -54,7 +54,7 @@ class Turn:
 
     :ivar row_id: the host's row.
     :ivar machines: marks of those that reported as this host before, the
-        last one at the end; see ``cyborg.conductor.reporters``.
+        last one at the end; see ``cyborg.conductor.report.reporters``.
     :ivar noted: handles of the host may be noted as absent, see
         ``cyborg.db.absences``.
     """

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from cyborg.common import context as cyborg_context
 from cyborg.placement import client as placement
-from cyborg.placement import plan
+from cyborg.placement import provider_plan
 
 
 class Names:
@@ -25,12 +25,12 @@ class Names:
                      wanted: Iterable[str]) -> set[str]:
         wanted = set(wanted)
         unknown = {name for name in wanted - self._traits
-                   if plan.is_well_formed(name)}
+                   if provider_plan.is_well_formed(name)}
         if unknown:
             existing = self._client.existing_traits(context, unknown)
             self._traits |= existing
             for name in sorted(unknown - existing):
-                if plan.is_custom(name):
+                if provider_plan.is_custom(name):
                     self._client.ensure_trait(context, name)
                     self._traits.add(name)
         return wanted & self._traits
@@ -39,10 +39,10 @@ class Names:
                       wanted: Iterable[str]) -> set[str]:
         wanted = set(wanted)
         for name in sorted(wanted - self._classes):
-            if plan.is_custom(name):
+            if provider_plan.is_custom(name):
                 self._client.ensure_resource_class(context, name)
                 self._classes.add(name)
-            elif (plan.is_well_formed(name)
+            elif (provider_plan.is_well_formed(name)
                     and self._client.has_resource_class(context, name)):
                 self._classes.add(name)
         return wanted & self._classes

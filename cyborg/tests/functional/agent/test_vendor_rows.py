@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from cyborg.common import context
 from cyborg.db import api
 from cyborg.db.sqlalchemy import models
-from cyborg.placement import plan as placement_plan
+from cyborg.placement import provider_plan
 from cyborg.tests import base
 from cyborg.tests.fixtures import recorded
 from cyborg.tests.fixtures import services
@@ -49,7 +49,7 @@ class StoredRowsTest(base.TestCase):
 
     def provide(self, deployable, attributes):
         placement = self.cloud.placement
-        resource_class, traits = placement_plan.from_attributes(attributes)
+        resource_class, traits = provider_plan.from_attributes(attributes)
         placement.api('POST', '/resource_providers', {
             'name': deployable['name'], 'uuid': deployable['rp_uuid'],
             'parent_provider_uuid': self.cloud.root})

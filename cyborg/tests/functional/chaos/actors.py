@@ -12,7 +12,7 @@ from cyborg.agent import resource_tracker
 from cyborg.api import availability
 from cyborg.common import exception
 from cyborg.placement import client as placement_client
-from cyborg.placement import plan as placement_plan
+from cyborg.placement import provider_plan
 from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests.functional.chaos import hardware
 from cyborg.tests.functional.chaos import turns
@@ -164,7 +164,7 @@ class Operator:
 
 
 def provider(bus: int) -> str:
-    return placement_plan.provider_uuid(hardware.name(bus))
+    return provider_plan.provider_uuid(hardware.name(bus))
 
 
 def actor(name: str, world, work: Callable, *args) -> turns.Actor:

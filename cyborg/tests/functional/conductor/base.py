@@ -14,7 +14,7 @@ from cyborg.db import api
 from cyborg.db import host_inventory
 from cyborg.db.sqlalchemy import models
 from cyborg.objects import base as objects_base
-from cyborg.placement import plan as placement_plan
+from cyborg.placement import provider_plan
 from cyborg.rpcapi import conductor as conductor_rpcapi
 from cyborg.tests import base
 from cyborg.tests.fixtures import database
@@ -164,7 +164,7 @@ class ConductorTestCase(base.TestCase):
              instance: str | None = None, by=None) -> str:
         """Bind to the provider of a deployable; the instance's uuid."""
         instance = instance or str(uuid.uuid4())
-        rp_uuid = placement_plan.provider_uuid(name)
+        rp_uuid = provider_plan.provider_uuid(name)
         values = {'hostname': host, 'device_rp_uuid': rp_uuid,
                   'instance_uuid': instance}
         patch = {arq: [{'path': '/' + key, 'op': 'add', 'value': value}
@@ -189,7 +189,7 @@ class ConductorTestCase(base.TestCase):
     # Placement
 
     def provider(self, name: str) -> str:
-        return placement_plan.provider_uuid(name)
+        return provider_plan.provider_uuid(name)
 
     def assertAmounts(self, expected: dict, name: str) -> None:
         """``expected``: resource class -> (total, reserved)"""

@@ -15,7 +15,7 @@ from cyborg.db import api
 from cyborg.db import binding
 from cyborg.db import unbinding
 from cyborg.db.sqlalchemy import models
-from cyborg.placement import plan as placement_plan
+from cyborg.placement import provider_plan
 from cyborg.tests.fixtures import processes
 from cyborg.tests.functional.conductor import base
 
@@ -514,7 +514,7 @@ class MdevTest(base.ConductorTestCase):
         instance = str(uuid.uuid4())
         fields = {
             arq: {'hostname': base.HOST, 'instance_uuid': instance,
-                  'device_rp_uuid': placement_plan.provider_uuid(name)}
+                  'device_rp_uuid': provider_plan.provider_uuid(name)}
             for arq, name in ((one, NAME), (two, OTHER))}
         self.assertRaises(
             exception.DeviceBusy, self.conductor.arq_apply_patch,

@@ -7,9 +7,9 @@ import time
 import requests
 
 from cyborg.common import context
-from cyborg.conductor import providers
-from cyborg.conductor import report
-from cyborg.conductor import unchanged
+from cyborg.conductor.providers import sync as provider_sync
+from cyborg.conductor.report import reporter as reporters
+from cyborg.conductor.report import unchanged
 from cyborg.db import host_print
 from cyborg.db import report_order
 from cyborg.placement import client
@@ -55,7 +55,7 @@ class CostTest(base.TestCase):
         db = self.useFixture(database.MariaDatabase())
         fleet.fill(db.engine, 1, count)
         placement = client.PlacementClient(Placement(count))
-        reporter = report.Reporter(providers.ProviderSync(placement))
+        reporter = reporters.Reporter(provider_sync.ProviderSync(placement))
         asker = context.get_admin_context()
         turn = report_order.begin(asker, HOST)
         turn.note(asker, unchanged.Settled(

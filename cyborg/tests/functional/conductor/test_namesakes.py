@@ -2,7 +2,7 @@
 """A renamed host whose agent does not ask (f01; ID-1, ID-2)."""
 
 from cyborg.common import exception
-from cyborg.conductor import namesakes
+from cyborg.conductor.report import namesakes
 from cyborg.db.sqlalchemy import models
 from cyborg.tests import base as test_base
 from cyborg.tests.functional.conductor import base

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A host with a provider of its own in a real Placement."""
 
-from cyborg.conductor import providers
+from cyborg.conductor.providers import sync as provider_sync
 from cyborg.placement import client
-from cyborg.placement import plan
+from cyborg.placement import provider_plan
 from cyborg.tests import base
 from cyborg.tests.fixtures import placement
 
@@ -16,8 +16,8 @@ def wanted(address='01:00.0', rc='CUSTOM_PCI', total=1, traits=('CUSTOM_A',),
            host=HOST, **others):
     """The provider of one device of the host."""
     name = others.pop('name', '%s_0000:%s' % (host, address))
-    return plan.DesiredProvider(
-        others.pop('uuid', plan.provider_uuid(name)), name, rc, total,
+    return provider_plan.DesiredProvider(
+        others.pop('uuid', provider_plan.provider_uuid(name)), name, rc, total,
         traits=frozenset(traits), **others)
 
 
@@ -32,7 +32,7 @@ class PlacementTestCase(base.TestCase):
 
     def new_sync(self):
         """As after a restart of the conductor: nothing is remembered."""
-        return providers.ProviderSync(client.PlacementClient())
+        return provider_sync.ProviderSync(client.PlacementClient())
 
     def report(self, *desired, removed=(), sync=None, host=HOST):
         """One report; returns (result, calls as 'METHOD path' texts)."""
@@ -44,7 +44,7 @@ class PlacementTestCase(base.TestCase):
         return result, [str(call) for call in self.placement.calls]
 
     def kinds(self, result):
-        return [outcome.kind for outcome in result.outcomes.values()]
+        return [outcome.kind for outcome in result.by_uuid.values()]
 
     def assertProvider(self, uuid, amounts, *traits):
         """``amounts``: resource class -> (total, reserved)"""

@@ -4,7 +4,7 @@
 import dataclasses
 
 from cyborg.common import exception
-from cyborg.conductor import providers
+from cyborg.conductor.providers.outcomes import Kind
 from cyborg.placement import updates
 from cyborg.tests.functional.placement import base
 from cyborg.tests.functional.placement.base import MARK
@@ -23,7 +23,7 @@ class MissingTestCase(base.PlacementTestCase):
         before = self.placement.inventory(one.uuid)
         gone = dataclasses.replace(one, missing=1)
         result, calls = self.report(gone)
-        self.assertEqual([providers.UPDATED], self.kinds(result))
+        self.assertEqual([Kind.UPDATED], self.kinds(result))
         self.assertProvider(one.uuid, {PCI: (1, 1)}, 'CUSTOM_A', MARK)
         writes = [c.split('/')[-1] for c in calls if c.startswith('PUT /res')]
         self.assertEqual(['traits', 'inventories'], writes)
@@ -68,7 +68,7 @@ class MissingTestCase(base.PlacementTestCase):
         # Nova may rewrite the allocation as it is, and delete it.
         self.placement.deallocate(consumer)
         result, _calls = self.report(removed=[one])
-        self.assertEqual([providers.REMOVED], self.kinds(result))
+        self.assertEqual([Kind.REMOVED], self.kinds(result))
         self.assertIsNone(self.placement.provider(one.uuid))
 
     def test_fewer_units_than_allocated(self):
@@ -80,11 +80,11 @@ class MissingTestCase(base.PlacementTestCase):
         less = dataclasses.replace(one, total=1)
         result, _calls = self.report(less)
         self.assertEqual('3 of CUSTOM_PCI are allocated, 1 exist',
-                         result.outcomes[one.uuid].reason)
+                         result[one.uuid].reason)
         self.assertProvider(one.uuid, {PCI: (3, 2)}, 'CUSTOM_A', MARK)
         self.placement.deallocate(first)
         result, _calls = self.report(less)
-        self.assertEqual([providers.UPDATED], self.kinds(result))
+        self.assertEqual([Kind.UPDATED], self.kinds(result))
         self.assertProvider(one.uuid, {PCI: (1, 0)}, 'CUSTOM_A')
         self.assertConverges(less)
 
@@ -275,7 +275,7 @@ class ConcurrencyTestCase(base.PlacementTestCase):
             'PUT .*/inventories',
             lambda: self.placement.allocate(one.uuid, PCI))
         result, _calls = self.report(dataclasses.replace(one, total=3))
-        self.assertEqual([providers.UPDATED], self.kinds(result))
+        self.assertEqual([Kind.UPDATED], self.kinds(result))
         self.assertEqual({PCI: (3, 0)}, self.placement.amounts(one.uuid))
 
     def test_allocated_between_the_class_change(self):
@@ -287,7 +287,7 @@ class ConcurrencyTestCase(base.PlacementTestCase):
             lambda: self.placement.allocate(one.uuid, PCI))
         result, _calls = self.report(
             dataclasses.replace(one, resource_class='CUSTOM_B'))
-        self.assertEqual([providers.DEFERRED], self.kinds(result))
+        self.assertEqual([Kind.DEFERRED], self.kinds(result))
         self.assertEqual({PCI: (1, 0)}, self.placement.amounts(one.uuid))
 
     def test_inventory_in_use_is_never_ignored(self):
@@ -310,7 +310,7 @@ class ConcurrencyTestCase(base.PlacementTestCase):
 
         self.placement.before('POST', faster)
         result, _calls = self.report(one)
-        self.assertEqual([providers.UNCHANGED], self.kinds(result))
+        self.assertEqual([Kind.UNCHANGED], self.kinds(result))
         self.assertConverges(one)
 
     def test_allocated_just_before_the_removal(self):

@@ -8,7 +8,7 @@ report ends where an undisturbed one would have.
 import dataclasses
 
 from cyborg.common import exception
-from cyborg.conductor import providers
+from cyborg.conductor.providers.outcomes import Kind
 from cyborg.tests import amount
 from cyborg.tests.functional.placement import base
 from cyborg.tests.functional.placement.base import MARK
@@ -142,7 +142,7 @@ class EveryCallTestCase(base.PlacementTestCase):
             sync = self.new_sync()
         result, _ = self._try(scenario, sync, host)
         self.assertEqual({}, result.failed)
-        self.assertEqual({}, result.of(providers.DEFERRED))
+        self.assertEqual({}, result.of(Kind.DEFERRED))
         for device in scenario.after:
             self.assertEqual(
                 {device.resource_class: (device.total, device.missing)},

@@ -8,8 +8,8 @@ does it differently on purpose, the test says so.
 import dataclasses
 
 from cyborg.common import exception
-from cyborg.conductor import providers
-from cyborg.placement import plan
+from cyborg.conductor.providers.outcomes import Kind
+from cyborg.placement import provider_plan
 from cyborg.tests.functional.placement import base
 from cyborg.tests.functional.placement.base import HOST
 from cyborg.tests.functional.placement.base import MARK
@@ -24,7 +24,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         one = wanted(traits=['CUSTOM_PCI_TEST'])
         self.assertEqual('a6228228-a1ee-3206-b8b5-f32403b2eafe', one.uuid)
         result, calls = self.report(one)
-        self.assertEqual([providers.CREATED], self.kinds(result))
+        self.assertEqual([Kind.CREATED], self.kinds(result))
         record = self.placement.provider(one.uuid)
         self.assertEqual('compute-2_0000:01:00.0', record['name'])
         self.assertEqual(self.root, record['parent_provider_uuid'])
@@ -51,7 +51,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
             devices = [wanted('%02x:00.0' % n) for n in range(count)]
             self.report(*devices)
             result, calls = self.report(*devices)
-            self.assertEqual({providers.UNCHANGED}, set(self.kinds(result)))
+            self.assertEqual({Kind.UNCHANGED}, set(self.kinds(result)))
             self.assertEqual(
                 ['GET /resource_providers?in_tree=%s' % self.root], calls)
 
@@ -72,7 +72,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         self.report(wanted(traits=['CUSTOM_A']))
         now = wanted(traits=['CUSTOM_B'])
         result, calls = self.report(now)
-        self.assertEqual([providers.UPDATED], self.kinds(result))
+        self.assertEqual([Kind.UPDATED], self.kinds(result))
         self.assertProvider(now.uuid, {'CUSTOM_PCI': (1, 0)}, 'CUSTOM_B')
         self.assertIn('CUSTOM_A', self.placement.all_traits())
         self.assertFalse([c for c in calls if c.startswith('DELETE')])
@@ -119,7 +119,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         self.report(wanted(rc='CUSTOM_PCI', total=2))
         now = wanted(rc='CUSTOM_OTHER', total=2)
         result, calls = self.report(now)
-        self.assertEqual([providers.UPDATED], self.kinds(result))
+        self.assertEqual([Kind.UPDATED], self.kinds(result))
         self.assertProvider(now.uuid, {'CUSTOM_OTHER': (2, 0)}, 'CUSTOM_A')
         self.assertIn('CUSTOM_PCI', self.placement.resource_classes())
         self.assertEqual(
@@ -134,8 +134,8 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         now = wanted(rc='CUSTOM_OTHER')
         for _cycle in range(3):
             result, calls = self.report(now)
-            outcome = result.outcomes[now.uuid]
-            self.assertEqual(providers.DEFERRED, outcome.kind)
+            outcome = result[now.uuid]
+            self.assertEqual(Kind.DEFERRED, outcome.kind)
             self.assertEqual('CUSTOM_OTHER replaces CUSTOM_PCI when the 1 '
                              'allocated units are free', outcome.reason)
             self.assertProvider(now.uuid, {'CUSTOM_PCI': (1, 0)}, 'CUSTOM_A')
@@ -149,7 +149,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
 
     def test_step_09_10_only_trait_keys_are_traits(self):
         """FAULT-22: no other attribute reaches Placement."""
-        rc, traits = plan.from_attributes([
+        rc, traits = provider_plan.from_attributes([
             ('rc', 'CUSTOM_PCI'), ('trait0', OWNER), ('trait1', 'CUSTOM_A'),
             ('product_id', 'CUSTOM_LOOKS_LIKE_TRAIT'), ('note', 'abc')])
         now = wanted(rc=rc, traits=traits)
@@ -162,7 +162,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         first, second = wanted(), wanted('05:00.0', rc='PGPU', traits=[])
         self.report(first)
         result, calls = self.report(first, second)
-        self.assertEqual([providers.UNCHANGED, providers.CREATED],
+        self.assertEqual([Kind.UNCHANGED, Kind.CREATED],
                          self.kinds(result))
         self.assertEqual('41e7a201-751f-3198-ae1a-9dc6844d9668', second.uuid)
         self.assertProvider(second.uuid, {'PGPU': (1, 0)})
@@ -172,7 +172,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         first, second = wanted(), wanted('05:00.0')
         self.report(first, second)
         result, calls = self.report(second, removed=[first])
-        self.assertEqual([providers.REMOVED, providers.UNCHANGED],
+        self.assertEqual([Kind.REMOVED, Kind.UNCHANGED],
                          self.kinds(result))
         self.assertEqual([
             'GET /resource_providers?in_tree=%s' % self.root,
@@ -185,7 +185,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         now = wanted(name='compute-2_renamed')
         self.report(before)
         result, _calls = self.report(now, removed=[before])
-        self.assertEqual([providers.REMOVED, providers.CREATED],
+        self.assertEqual([Kind.REMOVED, Kind.CREATED],
                          self.kinds(result))
         self.assertConverges(now)
 
@@ -204,7 +204,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
         new = wanted('06:00.0')
         result, _calls = self.report(stays, new, removed=[gone])
         self.assertEqual({gone.uuid}, set(result.retained))
-        self.assertEqual(providers.CREATED, result.outcomes[new.uuid].kind)
+        self.assertEqual(Kind.CREATED, result[new.uuid].kind)
         self.assertProvider(gone.uuid, {'CUSTOM_PCI': (1, 1)}, 'CUSTOM_A',
                             MARK)
         result, calls = self.report(stays, new, removed=[gone])
@@ -229,7 +229,7 @@ class RecordedStepsTestCase(base.PlacementTestCase):
 
     def test_step_20_empty_report(self):
         result, calls = self.report()
-        self.assertEqual(({}, []), (result.outcomes, calls))
+        self.assertEqual(({}, []), (result.by_uuid, calls))
 
 
 class NamesTestCase(base.PlacementTestCase):
@@ -299,7 +299,7 @@ class CostTestCase(base.PlacementTestCase):
                 devices = [wanted('%02x:00.0' % n, host=host)
                            for n in range(count)]
                 result, calls = self.report(*devices, host=host)
-                self.assertEqual({providers.CREATED},
+                self.assertEqual({Kind.CREATED},
                                  set(self.kinds(result)))
                 # Seven for the first host ever (see step 01), two later.
                 extra = 5 if count == 1 else 2
@@ -317,7 +317,7 @@ class CostTestCase(base.PlacementTestCase):
         self.report(*devices)
         self.placement.allocate(devices[3].uuid, 'CUSTOM_PCI')
         result, calls = self.report(*devices)
-        self.assertEqual({providers.UNCHANGED}, set(self.kinds(result)))
+        self.assertEqual({Kind.UNCHANGED}, set(self.kinds(result)))
         self.assertEqual(['GET'] * 3, [c.split()[0] for c in calls])
         _result, calls = self.report(*devices)
         self.assertEqual(1, len(calls))
@@ -339,7 +339,7 @@ class DriftTestCase(base.PlacementTestCase):
         self.report(one, two)
         self.placement.delete_provider(one.uuid)
         result, _calls = self.report(one, two)
-        self.assertEqual([providers.CREATED, providers.UNCHANGED],
+        self.assertEqual([Kind.CREATED, Kind.UNCHANGED],
                          self.kinds(result))
         self.assertConverges(one, two)
 
@@ -434,8 +434,8 @@ class ConflictTestCase(base.PlacementTestCase):
         other = self.placement.add_provider(one.name, self.root)
         self.placement.set_traits(other, OWNER)
         result, _calls = self.report(one)
-        outcome = result.outcomes[one.uuid]
-        self.assertEqual((providers.UPDATED, other),
+        outcome = result[one.uuid]
+        self.assertEqual((Kind.UPDATED, other),
                          (outcome.kind, outcome.provider_uuid))
         self.assertConverges(dataclasses.replace(one, uuid=other))
 
@@ -444,7 +444,7 @@ class ConflictTestCase(base.PlacementTestCase):
         one = wanted()
         self.placement.add_provider(one.name, self.root, one.uuid)
         result, calls = self.report(one)
-        self.assertEqual([providers.UPDATED], self.kinds(result))
+        self.assertEqual([Kind.UPDATED], self.kinds(result))
         self.assertFalse([c for c in calls if 'POST' in c])
         self.assertConverges(one)
 
@@ -468,7 +468,7 @@ class ConflictTestCase(base.PlacementTestCase):
         # SQLite tells the names apart; a known provider shows the way.
         result, _calls = self.report(one, host='COMPUTE-7',
                                      sync=self.new_sync())
-        self.assertEqual([providers.UNCHANGED], self.kinds(result))
+        self.assertEqual([Kind.UNCHANGED], self.kinds(result))
         self.root = self.placement.add_provider('COMPUTE-8')
         self.assertRaises(exception.PlacementResourceProviderNotFound,
                           self.report, wanted(host='compute-8'),

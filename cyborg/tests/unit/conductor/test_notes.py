@@ -3,7 +3,7 @@
 
 import logging
 
-from cyborg.conductor import notes
+from cyborg.conductor.report import notes
 from cyborg.inventory import plan as planner
 from cyborg.inventory import values
 from cyborg.tests import base

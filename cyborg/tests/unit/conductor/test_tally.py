@@ -5,7 +5,7 @@ import dataclasses
 import itertools
 import logging
 
-from cyborg.conductor import tally
+from cyborg.conductor.report import tally
 from cyborg.tests import base
 
 SAME = tally.Counts(discovered=2, new=0, changed=0, removed=0, retained=1,

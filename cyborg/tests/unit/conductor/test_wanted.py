@@ -4,10 +4,10 @@
 import dataclasses
 import json
 
-from cyborg.conductor import wanted
+from cyborg.conductor.providers import wanted
 from cyborg.inventory import plan as planner
 from cyborg.inventory import values
-from cyborg.placement import plan as placement_plan
+from cyborg.placement import provider_plan
 from cyborg.tests import base
 
 
@@ -57,14 +57,14 @@ class WantedTest(base.TestCase):
         return provider
 
     def test_unchanged(self):
-        self.assertEqual(placement_plan.DesiredProvider(
+        self.assertEqual(provider_plan.DesiredProvider(
             'rp', 'h_1', 'CUSTOM_PCI', 1, traits=frozenset({'CUSTOM_A'})),
             self.only(providers([found()], [stored()])))
 
     def test_row_without_provider_yet(self):
         """A kill between row and provider: the next report goes on."""
         provider = self.only(providers([found()], [stored(rp_uuid=None)]))
-        self.assertEqual(placement_plan.provider_uuid('h_1'), provider.uuid)
+        self.assertEqual(provider_plan.provider_uuid('h_1'), provider.uuid)
 
     def test_new_device(self):
         provider, = providers([found()]).new.values()
@@ -113,7 +113,7 @@ class WantedTest(base.TestCase):
 
     def test_provider_that_another_row_goes_on_with(self):
         """B23: the device stands at another address under its old name."""
-        uuid = placement_plan.provider_uuid('same')
+        uuid = provider_plan.provider_uuid('same')
         result = providers([found(2, name='same')],
                            [stored(1, name='same', rp_uuid=uuid)])
         self.assertEqual({}, result.removed)

@@ -17,7 +17,7 @@ changes in between the next report sees, as with whole reports.
 
 import dataclasses
 
-from cyborg.conductor import providers
+from cyborg.conductor.providers import sync as provider_sync
 from cyborg.db import host_print
 from cyborg.db import report_order
 from cyborg.inventory import changes
@@ -82,7 +82,7 @@ def settled(context, hostname: str, discovered, persisted, rows: str | None,
 class Known:
     """Answers reports that say only what they would be about."""
 
-    def __init__(self, sync: providers.ProviderSync):
+    def __init__(self, sync: provider_sync.ProviderSync):
         self._sync = sync
 
     def is_known(self, context, hostname: str, found: str, stored: str

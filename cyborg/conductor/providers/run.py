@@ -8,47 +8,20 @@ from oslo_log import log as logging
 
 from cyborg.common import constants
 from cyborg.common import exception
+from cyborg.conductor.providers.outcomes import Kind
+from cyborg.conductor.providers.outcomes import Outcome
 from cyborg.placement import client as placement
 from cyborg.placement import names
-from cyborg.placement import plan
+from cyborg.placement import provider_plan
 from cyborg.placement import reservations
 
 LOG = logging.getLogger(__name__)
-
-UNCHANGED = 'unchanged'
-CREATED = 'created'
-UPDATED = 'updated'
-DEFERRED = 'deferred'
-REMOVED = 'removed'
-RETAINED = 'retained'
-FAILED = 'failed'
 
 _ATTEMPTS = 3
 # A generation that no provider has.
 _UNKNOWN = -1
 #: So many providers in a row without an answer: the rest would only wait.
 _GIVE_UP_AFTER = 3
-
-
-@dataclasses.dataclass(frozen=True)
-class Outcome:
-    """What became of one provider.
-
-    :ivar kind: one of the constants of this module. DEFERRED: present and
-        safe, but Placement has allocations that keep it from its final form.
-        RETAINED: was to go, but has allocations; its units are reserved.
-    :ivar provider_uuid: the provider's uuid in Placement; differs from the
-        desired one when an existing provider of that name was taken over
-    :ivar reason: why, for DEFERRED, RETAINED and FAILED
-    :ivar was_missing: whether Placement had it marked as missing until now,
-        by whatever conductor; None where nobody looked
-    """
-
-    kind: str
-    provider_uuid: str
-    reason: str = ''
-    error: Exception | None = dataclasses.field(default=None, compare=False)
-    was_missing: bool | None = dataclasses.field(default=None, compare=False)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,8 +62,8 @@ class Run:
         """
         if self._unanswered >= _GIVE_UP_AFTER:
             self.outcomes[wanted.uuid] = Outcome(
-                FAILED, wanted.uuid, 'not tried: Placement left %d requests '
-                'unanswered' % self._unanswered)
+                Kind.FAILED, wanted.uuid, 'not tried: Placement left %d '
+                'requests unanswered' % self._unanswered)
             return
         try:
             self.outcomes[wanted.uuid] = action(wanted)
@@ -101,7 +74,7 @@ class Run:
             unreachable = isinstance(error, exception.PlacementServerError)
             self._unanswered = self._unanswered + 1 if unreachable else 0
             self.outcomes[wanted.uuid] = Outcome(
-                FAILED, wanted.uuid, exception.plain_text(error), error)
+                Kind.FAILED, wanted.uuid, exception.plain_text(error), error)
 
     # Removal
 
@@ -121,17 +94,17 @@ class Run:
             if self.verified.get(wanted.uuid) != (present.generation, held):
                 before = self._bring_in_line(held, present.uuid).was_missing
             return Outcome(
-                RETAINED, wanted.uuid, 'the host does not show device %s any '
-                'more, and Placement has allocations from it that belong to '
-                'no accelerator request. It is removed after their release; '
-                'who has them is shown by: openstack resource provider show '
-                '--allocations %s' % (wanted.name, wanted.uuid), error,
-                before)
+                Kind.RETAINED, wanted.uuid, 'the host does not show device '
+                '%s any more, and Placement has allocations from it that '
+                'belong to no accelerator request. It is removed after their '
+                'release; who has them is shown by: openstack resource '
+                'provider show --allocations %s' % (
+                    wanted.name, wanted.uuid), error, before)
         return self._gone(wanted)
 
     def _gone(self, wanted):
         self.verified.pop(wanted.uuid, None)
-        return Outcome(REMOVED, wanted.uuid)
+        return Outcome(Kind.REMOVED, wanted.uuid)
 
     # Creation and change
 
@@ -150,7 +123,8 @@ class Run:
         self._check_class(wanted)
         created, found = self._create(wanted)
         if created:
-            fresh = plan.PresentProvider(found.generation, {}, frozenset())
+            fresh = provider_plan.PresentProvider(
+                found.generation, {}, frozenset())
             return self._bring_in_line(wanted, found.uuid, fresh)
         return self._bring_in_line(wanted, found.uuid)
 
@@ -206,15 +180,15 @@ class Run:
 
         :param present: what the provider has, if known without asking
         """
-        kind = CREATED if present is not None else UNCHANGED
+        kind = Kind.CREATED if present is not None else Kind.UNCHANGED
         wanted = self._with_stale_traits(wanted)
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 if present is None:
                     present = self._look(wanted, uuid)
-                writes = plan.decide(wanted, present,
-                                     self._lift(wanted, present))
-                if kind != CREATED and writes.any:
+                writes = provider_plan.decide(
+                    wanted, present, self._lift(wanted, present))
+                if kind != Kind.CREATED and writes.any:
                     self._check()
                 wrote = self._write(wanted, uuid, present, writes)
                 break
@@ -235,14 +209,14 @@ class Run:
 
     def _done(self, wanted, uuid, kind, writes, present, generation):
         was_missing = None
-        if kind == UNCHANGED:
+        if kind == Kind.UNCHANGED:
             was_missing = constants.MISSING_TRAIT in present.traits
             if generation != present.generation:
-                kind = UPDATED
+                kind = Kind.UPDATED
         if writes.waits_for:
             # Looked at in every report, since the release of an allocation
             # may not change the generation.
-            return Outcome(DEFERRED, uuid, writes.waits_for,
+            return Outcome(Kind.DEFERRED, uuid, writes.waits_for,
                            was_missing=was_missing)
         # Where it depends on what is allocated, or on what another conductor
         # knows of an operator's reservation, it is looked at every time.
@@ -254,13 +228,13 @@ class Run:
             dataclasses.replace(wanted, uuid=uuid))
         return Outcome(kind, uuid, was_missing=was_missing)
 
-    def _look(self, wanted, uuid) -> plan.PresentProvider:
+    def _look(self, wanted, uuid) -> provider_plan.PresentProvider:
         found = self.client.get_inventories(self.context, uuid)
         traits = self.client.get_traits(self.context, uuid)
         # The older generation counts: a write in between is then refused.
-        present = plan.PresentProvider(found.generation, found.by_class,
-                                       traits.names)
-        if plan.needs_usages(wanted, present):
+        present = provider_plan.PresentProvider(
+            found.generation, found.by_class, traits.names)
+        if provider_plan.needs_usages(wanted, present):
             present = dataclasses.replace(
                 present, usages=self.client.get_usages(self.context, uuid))
         return present

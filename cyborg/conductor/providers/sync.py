@@ -11,47 +11,20 @@ others go on.
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
-import dataclasses
 
 from oslo_log import log as logging
 
 from cyborg.common import exception
-from cyborg.conductor import provider_run
-from cyborg.conductor import strays
+from cyborg.conductor.providers import run as provider_run
+from cyborg.conductor.providers import strays
+from cyborg.conductor.providers.outcomes import Kind
+from cyborg.conductor.providers.outcomes import Outcome
+from cyborg.conductor.providers.outcomes import Outcomes
 from cyborg.placement import client as placement
 from cyborg.placement import names
-from cyborg.placement import plan
+from cyborg.placement import provider_plan
 
 LOG = logging.getLogger(__name__)
-
-# What can become of a provider; see Outcome.
-UNCHANGED = provider_run.UNCHANGED
-CREATED = provider_run.CREATED
-UPDATED = provider_run.UPDATED
-DEFERRED = provider_run.DEFERRED
-REMOVED = provider_run.REMOVED
-RETAINED = provider_run.RETAINED
-FAILED = provider_run.FAILED
-Outcome = provider_run.Outcome
-
-
-@dataclasses.dataclass(frozen=True)
-class SyncResult:
-    """Outcomes by desired uuid."""
-
-    outcomes: dict[str, Outcome]
-
-    def of(self, *kinds: str) -> dict[str, Outcome]:
-        return {uuid: outcome for uuid, outcome in self.outcomes.items()
-                if outcome.kind in kinds}
-
-    @property
-    def failed(self) -> dict[str, Outcome]:
-        return self.of(FAILED)
-
-    @property
-    def retained(self) -> dict[str, Outcome]:
-        return self.of(RETAINED)
 
 
 class ProviderSync:
@@ -61,18 +34,19 @@ class ProviderSync:
         self._client = client
         self._roots: dict[str, str] = {}
         #: desired uuid -> (generation, what it was when it was verified)
-        self._verified: dict[str, tuple[int, plan.DesiredProvider]] = {}
+        self._verified: dict[
+            str, tuple[int, provider_plan.DesiredProvider]] = {}
         self._names = names.Names(client)
         self._said: dict[str, str] = {}
         self.strays = strays.Strays(client)
 
     def sync(self, context, hostname: str,
-             desired: Sequence[plan.DesiredProvider],
+             desired: Sequence[provider_plan.DesiredProvider],
              changed: Iterable[str] = (),
-             removed: Sequence[plan.DesiredProvider] = (),
+             removed: Sequence[provider_plan.DesiredProvider] = (),
              host: provider_run.Host | None = None,
              check: Callable[[], None] = lambda: None,
-             made: set[str] | None = None) -> SyncResult:
+             made: set[str] | None = None) -> Outcomes:
         """Bring all providers of a host in line.
 
         :param desired: every deployable of the host that has a provider or
@@ -91,7 +65,7 @@ class ProviderSync:
         :raises PlacementUnauthorized: likewise, refused credentials
         """
         if not desired and not removed:
-            return SyncResult({})
+            return Outcomes()
         host = host or self.find_host(
             context, hostname, [d.uuid for d in (*desired, *removed)
                                 if d.uuid not in set(changed)])
@@ -102,15 +76,15 @@ class ProviderSync:
         todo = [wanted for wanted in desired
                 if not self.is_verified(host, wanted)]
         for wanted in desired:
-            run.outcomes[wanted.uuid] = Outcome(UNCHANGED, wanted.uuid)
+            run.outcomes[wanted.uuid] = Outcome(Kind.UNCHANGED, wanted.uuid)
         run.prepare([w for w in todo if w.uuid not in host.tree])
         for wanted in todo:
             run.attempt(wanted, run.settle)
         self._say(hostname, run.outcomes)
-        return SyncResult(run.outcomes)
+        return Outcomes(run.outcomes)
 
     def is_verified(self, host: provider_run.Host,
-                    wanted: plan.DesiredProvider) -> bool:
+                    wanted: provider_plan.DesiredProvider) -> bool:
         """Whether a provider was in line at the generation it has in host.
 
         False for one that has to be looked at in every report.
@@ -174,17 +148,19 @@ class ProviderSync:
         RETAINED is the report's to tell, which knows handles and addresses.
         """
         for uuid, outcome in outcomes.items():
-            if outcome.kind in (FAILED, DEFERRED):
+            if outcome.kind in (Kind.FAILED, Kind.DEFERRED):
                 if self._said.get(uuid) == outcome.reason:
                     continue
                 self._said[uuid] = outcome.reason
-                log = LOG.error if outcome.kind == FAILED else LOG.warning
-                log('Resource provider %(uuid)s of host %(host)s: %(kind)s: '
+                LOG.log(
+                    logging.ERROR if outcome.kind == Kind.FAILED
+                    else logging.WARNING,
+                    'Resource provider %(uuid)s of host %(host)s: %(kind)s: '
                     '%(reason)s', {
-                        'uuid': uuid, 'host': hostname, 'kind': outcome.kind,
-                        'reason': outcome.reason})
+                        'uuid': uuid, 'host': hostname,
+                        'kind': outcome.kind.value, 'reason': outcome.reason})
             elif self._said.pop(uuid, None):
                 LOG.info('Resource provider %(uuid)s of host %(host)s: '
                          '%(kind)s, no longer held up', {
                              'uuid': uuid, 'host': hostname,
-                             'kind': outcome.kind})
+                             'kind': outcome.kind.value})

@@ -13,7 +13,7 @@ from cyborg.common import constants
 from cyborg.inventory import changes
 from cyborg.inventory import identity
 from cyborg.inventory import values
-from cyborg.placement import plan as placement_plan
+from cyborg.placement import provider_plan
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Wanted:
         address, say) is left out: its provider goes on, the row does not.
     """
 
-    known: dict[int, placement_plan.DesiredProvider]
-    new: dict[str, placement_plan.DesiredProvider]
-    removed: dict[int, placement_plan.DesiredProvider]
+    known: dict[int, provider_plan.DesiredProvider]
+    new: dict[str, provider_plan.DesiredProvider]
+    removed: dict[int, provider_plan.DesiredProvider]
 
     @property
     def uuids(self) -> frozenset[str]:
@@ -74,7 +74,7 @@ def traits(plan: changes.Plan, before: Mapping[str, frozenset[str]]
               for record in plan.new_deployables]
     result = dict(before)
     for name, attributes in found:
-        _, names = placement_plan.from_attributes(attributes)
+        _, names = provider_plan.from_attributes(attributes)
         result[name] = result.get(name, frozenset()) | names
     return result
 
@@ -143,7 +143,7 @@ def _removed(plan: changes.Plan) -> Sequence[values.PersistedDeployable]:
 
 
 def uuid_of(deployable: values.PersistedDeployable) -> str:
-    return deployable.rp_uuid or placement_plan.provider_uuid(deployable.name)
+    return deployable.rp_uuid or provider_plan.provider_uuid(deployable.name)
 
 
 def _stored(deployable) -> tuple[tuple[str, str], ...]:
@@ -151,18 +151,18 @@ def _stored(deployable) -> tuple[tuple[str, str], ...]:
 
 
 def _desired(deployable, total, attributes, missing=0, disabled=False):
-    resource_class, traits = placement_plan.from_attributes(attributes)
-    _, before = placement_plan.from_attributes(_stored(deployable))
-    return placement_plan.DesiredProvider(
+    resource_class, traits = provider_plan.from_attributes(attributes)
+    _, before = provider_plan.from_attributes(_stored(deployable))
+    return provider_plan.DesiredProvider(
         uuid=uuid_of(deployable), name=deployable.name,
         resource_class=resource_class, total=total, missing=missing,
         disabled=disabled, traits=traits, stale_traits=before - traits)
 
 
 def _fresh(deployable: values.DiscoveredDeployable):
-    resource_class, traits = placement_plan.from_attributes(
+    resource_class, traits = provider_plan.from_attributes(
         deployable.attributes)
-    return placement_plan.DesiredProvider(
-        uuid=placement_plan.provider_uuid(deployable.name),
+    return provider_plan.DesiredProvider(
+        uuid=provider_plan.provider_uuid(deployable.name),
         name=deployable.name, resource_class=resource_class,
         total=deployable.num_accelerators, traits=traits)

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 
-from cyborg.conductor import notes
-from cyborg.conductor import providers
-from cyborg.conductor import wanted as wanted_providers
+from cyborg.conductor.providers import outcomes
+from cyborg.conductor.providers import wanted as wanted_providers
+from cyborg.conductor.report import notes
 from cyborg.inventory import changes
 from cyborg.inventory import values
-from cyborg.placement import plan as placement_plan
+from cyborg.placement import provider_plan
 
 #: Deployable's UUID -> what became of its provider when it was looked at.
-Looked = Mapping[str, providers.Outcome]
+Looked = Mapping[str, outcomes.Outcome]
 
 
 def with_returned(plan: changes.Plan, looked: Looked) -> changes.Plan:
@@ -50,13 +50,13 @@ def begun_and_told(said: notes.Notes, looked: Looked
                 told.add(key)
         elif not outcome.was_missing:
             begun.add(key)
-        elif outcome.kind != providers.UPDATED:
+        elif outcome.kind != outcomes.Kind.UPDATED:
             told.add(key)
     return begun, told
 
 
 def rows(plan: changes.Plan, wanted: wanted_providers.Wanted) -> Iterator[
-        tuple[values.PersistedDeployable, placement_plan.DesiredProvider]]:
+        tuple[values.PersistedDeployable, provider_plan.DesiredProvider]]:
     """Rows that may be missing, each with what its provider should be."""
     found = {d.id: d for _, d, _ in plan.present}
     found |= {r.deployable.id: r.deployable for r in plan.retained}

@@ -13,12 +13,12 @@ import logging
 
 from cyborg.common import constants
 from cyborg.common import exception
-from cyborg.conductor import provider_run
+from cyborg.conductor.providers import run as provider_run
 from cyborg.db import deployables
 from cyborg.db import host_changes
 from cyborg.inventory import values
 from cyborg.placement import client as placement
-from cyborg.placement import plan
+from cyborg.placement import provider_plan
 from cyborg.placement import updates
 
 LOG = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def candidates(host: provider_run.Host, uuids: Collection[str],
             if provider.parent == host.provider.uuid
             and provider.uuid not in uuids
             and provider.name.casefold() not in taken
-            and provider.uuid == plan.provider_uuid(provider.name)]
+            and provider.uuid == provider_plan.provider_uuid(provider.name)]
 
 
 class Strays:
@@ -75,7 +75,7 @@ class Strays:
         self.remove(context, host.name, [
             p for p in candidates(host, (), ()) if p.uuid in made])
         for row in rows:
-            _, traits = plan.from_attributes(
+            _, traits = provider_plan.from_attributes(
                 (a.key, a.value) for a in row.attributes)
             stale = given.get(row.rp_uuid, frozenset()) - traits
             if not stale or row.rp_uuid not in host.tree:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 import testtools
 
 from cyborg.placement import client
-from cyborg.placement import plan
+from cyborg.placement import provider_plan as plan
 
 MARK = 'CUSTOM_CYBORG_MISSING'
 OWNER = 'OWNER_CYBORG'

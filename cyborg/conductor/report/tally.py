@@ -71,6 +71,16 @@ class Tally:
         self._tell(summary)
         return logging.INFO if is_news else logging.DEBUG
 
+    def tell(self, hostname: str, counts: Counts) -> None:
+        """Log a report, or count it."""
+        LOG.log(
+            self.level(hostname, counts),
+            'Report of host %(host)s: %(discovered)d devices discovered, '
+            '%(new)d new, %(changed)d changed, %(removed)d removed, '
+            '%(retained)d missing but retained, %(returned)d returned, '
+            '%(refused)d changes refused, %(failed)d providers failed.',
+            {'host': hostname, **dataclasses.asdict(counts)})
+
     def quiet(self, hostname: str) -> None:
         """Count a report that was known to be what the last one was."""
         with self._lock:

@@ -195,6 +195,13 @@ def stray(hostname: str, name: str, uuid: str) -> Note:
         '%s, which belonged to no device, is gone or has one again.' % where)
 
 
+def strays_stay(hostname: str, reason: str) -> Note:
+    """For such providers when they could not be looked after."""
+    return Note(
+        logging.WARNING, 'Providers of host %s that belong to no device could '
+        'not be removed: %s' % (hostname, reason))
+
+
 def _managed(plan, change) -> Note:
     return Note(
         logging.WARNING,
