@@ -166,6 +166,8 @@ def _failed(action, uuid, parent, error):
         reason = 'no instance of that type is left'
     elif error.errno == errno.EBUSY:
         reason = 'it is in use'
+        if action == 'remove':
+            reason += '. End the guest that has it'
     elif error.errno == errno.EEXIST:
         reason = 'it still is in use and will be removed after that'
     return exception.MdevFailed(action=action, uuid=uuid, parent=parent,

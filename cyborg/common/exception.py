@@ -309,7 +309,7 @@ class BitstreamAmbiguous(Invalid):
 class UnbindFailed(ServiceUnavailable):
     _msg_fmt = _('Accelerator request %(uuid)s keeps its device, since host '
                  '%(host)s did not release it: %(reason)s. Repeat the '
-                 'request when the agent of the host works.')
+                 'request once that is settled.')
 
 
 class AgentUnreachable(ServiceUnavailable):

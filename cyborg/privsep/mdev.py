@@ -5,8 +5,10 @@ Source: Documentation/driver-api/vfio-mediated-device.rst of the Linux kernel.
 The arguments are checked here too: what runs with privilege trusts nobody.
 """
 
+import errno
 import os
 import re
+import threading
 
 from cyborg import privsep
 from cyborg.pci import address as pci_address
@@ -14,6 +16,8 @@ from cyborg.pci import address as pci_address
 _ADDRESS = re.compile(pci_address.EXPRESSION)
 _UUID = re.compile(r'[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 _TYPE = re.compile(r'[A-Za-z0-9_][A-Za-z0-9_.-]*')
+#: Seconds in which a device that nobody has open is removed by far.
+PATIENCE = 15
 
 
 @privsep.sys_admin_pctxt.entrypoint
@@ -34,11 +38,31 @@ def create(sysfs: str, address: str, asked_type: str, uuid: str) -> None:
 def remove(sysfs: str, uuid: str) -> None:
     """Remove a mediated device.
 
+    The write lasts as long as somebody has the device open. It is waited for
+    in a thread of its own: as many calls as this process has workers would
+    keep all others from their turn.
+
     :raises ValueError: ``uuid`` is none.
-    :raises OSError: from the kernel, for one while a guest uses it.
+    :raises OSError: from the kernel; EBUSY while a guest uses it.
     """
     _check(_UUID, uuid)
-    _write(os.path.join(sysfs, 'bus/mdev/devices', uuid, 'remove'), '1')
+    refused: list[Exception] = []
+
+    def write() -> None:
+        try:
+            _write(os.path.join(sysfs, 'bus/mdev/devices', uuid, 'remove'),
+                   '1')
+        except Exception as error:  # noqa: BLE001
+            refused.append(error)
+
+    writer = threading.Thread(target=write, name='remove ' + uuid,
+                              daemon=True)
+    writer.start()
+    writer.join(PATIENCE)
+    if writer.is_alive():
+        raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+    if refused:
+        raise refused[0]
 
 
 def _check(pattern, text):

@@ -6,12 +6,14 @@ The test is the kernel: it makes and removes the devices that are asked for.
 
 import os
 import shutil
+import threading
 
 import fixtures
 import webtest
 
 from cyborg import privsep
 from cyborg.agent import mdev
+from cyborg.privsep import mdev as privileged
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
 
@@ -28,6 +30,7 @@ class Kernel(fixtures.Fixture):
         self.root, self.total = tree.path, total
         self.parent = os.path.join(self.root, 'bus/pci/devices', GPU)
         self.types = os.path.join(self.parent, 'mdev_supported_types', KIND)
+        self.open = {}
 
     def _setUp(self):
         self.load()
@@ -62,9 +65,21 @@ class Kernel(fixtures.Fixture):
         self._count()
 
     def remove(self, uuid):
+        """Off the list at once, away when no guest has it open."""
         os.unlink(os.path.join(self.types, 'devices', uuid))
         shutil.rmtree(os.path.join(self.root, 'bus/mdev/devices', uuid))
+        if uuid in self.open:
+            os.mkdir(os.path.join(self.parent, uuid))
+            self.open[uuid].wait()
+            os.rmdir(os.path.join(self.parent, uuid))
         self._count()
+
+    def begin_guest(self, uuid):
+        self.open[uuid] = threading.Event()
+        self.addCleanup(self.open[uuid].set)
+
+    def end_guest(self, uuid):
+        self.open.pop(uuid).set()
 
     def reboot(self):
         for uuid in self.devices():
@@ -132,6 +147,37 @@ class MediatedTest(base.TestCase):
         self.cloud.unbind(arq)
         self.assertEqual([], self.kernel.devices())
         self.assertEqual([], self.used())
+
+    def test_unbind_under_guests(self):
+        """The state is not UnbindFailed, which no database can store.
+
+        The calls wait as long as a guest runs for neither it nor others.
+        """
+        self.patch(privileged, 'PATIENCE', 0.2)
+        arqs = [self.bind() for _number in range(4)]
+        handles = [self.cloud.arq(arq)['attach_handle_uuid'] for arq in arqs]
+        for handle in handles[:3]:
+            self.kernel.begin_guest(handle)
+        for arq, handle in [*zip(arqs[:3], handles[:3], strict=True)] * 2:
+            error = self.assertRaises(webtest.AppError, self.cloud.unbind,
+                                      arq)
+            self.assertIn('503', str(error))
+            self.assertIn(
+                'Accelerator request %s keeps its device, since host '
+                'compute-1 did not release it: Mediated device %s (remove, '
+                'parent %s of host compute-1): it is in use. End the guest '
+                'that has it. Repeat the request once that is settled.' % (
+                    arq, handle, GPU), str(error))
+            self.assertEqual(('Bound', handle), (
+                self.cloud.arq(arq)['state'],
+                self.cloud.arq(arq)['attach_handle_uuid']))
+        self.cloud.unbind(arqs.pop())
+        self.assertEqual(sorted(handles[:3]), self.used())
+        for handle in handles[:3]:
+            self.kernel.end_guest(handle)
+        for arq in arqs:
+            self.cloud.unbind(arq)
+        self.assertEqual(([], []), (self.used(), self.kernel.devices()))
 
     def test_reboot(self):
         arqs = [self.bind(), self.bind()]
