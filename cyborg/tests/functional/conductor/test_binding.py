@@ -542,6 +542,56 @@ class MdevTest(base.ConductorTestCase):
         self.unbind(arq)
         self.assertEqual('Unbound', self.arq_row(arq).state)
 
+    def test_damaged_text_at_unbind(self):
+        """Which device it is cannot be told, so nobody else gets it."""
+        arq = self.arq()
+        self.bind(arq, name=NAME)
+        stored = self.handle(NAME)
+        self.change(models.AttachHandle, stored.id, attach_info='{broken')
+        error = self.assertRaises(exception.UnbindFailed, self.unbind, arq)
+        for word in (arq, base.HOST, stored.uuid, '{broken'):
+            self.assertIn(word, error.message)
+        self.assertEqual('Bound', self.arq_row(arq).state)
+        self.assertTrue(self.handle(NAME).allocated)
+        self.change(models.AttachHandle, stored.id,
+                    attach_info=stored.attach_info)
+        self.unbind(arq)
+        self.assertEqual('remove', self.agent.calls[-1][0])
+        self.assertFalse(self.handle(NAME).allocated)
+
+    def test_request_that_others_keep_changing(self):
+        """Nothing of it is freed, and the answer says that and why."""
+        arq = self.arq()
+        self.bind(arq, name=NAME)
+        mine, other = self.handle(NAME), self.handle(OTHER)
+        row = self.arq_row(arq)
+        turns = iter([other.id, mine.id] * 5)
+
+        def meddle(context, **_where):
+            self.change(models.ExtARQ, row.id, attach_handle_id=next(turns))
+
+        # A mediated device each time, so that each look asks for its removal.
+        self.change(models.AttachHandle, other.id, attach_type='MDEV',
+                    attach_info=mine.attach_info)
+        error = self.assertRaises(
+            exception.UnbindFailed, unbinding.release, self.context, [arq],
+            meddle, delete=True)
+        for word in (arq, base.HOST, 'other requests keep changing it'):
+            self.assertIn(word, error.message)
+        row = self.arq_row(arq)
+        self.assertEqual(('Bound', other.id),
+                         (row.state, row.attach_handle_id))
+        self.assertTrue(self.handle(NAME).in_use)
+
+    def test_failed_bind_does_not_hold_the_device(self):
+        """A device to which only a failed request refers goes at once."""
+        self.agent.fail['create'] = exception.DeviceBusy(msg='no')
+        arq = self.arq()
+        self.assertRaises(exception.DeviceBusy, self.bind, arq, name=NAME)
+        self.report()
+        self.assertEqual((), self.host().devices)
+        self.assertEqual('BindFailed', self.arq_row(arq).state)
+
     def test_one_that_fails_does_not_keep_the_others(self):
         one, two = self.arq(), self.arq()
         self.bind(one, name=NAME)

@@ -45,9 +45,9 @@ def stored(bus=1, functions=(0,), arqs=(), rp_uuid='rp', **others):
             handles),))
 
 
-def providers(discovered=(), persisted=()):
+def providers(discovered=(), persisted=(), ours=None):
     return wanted.providers(planner.plan(
-        discovered, values.PersistedHost('h', tuple(persisted))))
+        discovered, values.PersistedHost('h', tuple(persisted))), ours)
 
 
 class WantedTest(base.TestCase):
@@ -77,6 +77,28 @@ class WantedTest(base.TestCase):
         self.assertEqual('CUSTOM_X', provider.resource_class)
         self.assertEqual({'CUSTOM_B'}, provider.traits)
         self.assertEqual({'CUSTOM_A'}, provider.stale_traits)
+
+    def test_traits_of_earlier_rounds_go_too(self):
+        """A trait that two reports raced over is nobody's but ours."""
+        ours = {'h_1': frozenset({'CUSTOM_A', 'CUSTOM_B', 'CUSTOM_C'}),
+                'other': frozenset({'CUSTOM_D'})}
+        provider = self.only(providers([found(attributes=(
+            ('rc', 'CUSTOM_X'), ('trait1', 'CUSTOM_B')))], [stored()], ours))
+        self.assertEqual({'CUSTOM_B'}, provider.traits)
+        self.assertEqual({'CUSTOM_A', 'CUSTOM_C'}, provider.stale_traits)
+
+    def test_traits_of_the_row_go_whatever_earlier_rounds_knew(self):
+        provider = self.only(providers(
+            [found(attributes=(('rc', 'CUSTOM_X'),))], [stored()],
+            {'h_1': frozenset({'CUSTOM_C'})}))
+        self.assertEqual({'CUSTOM_A', 'CUSTOM_C'}, provider.stale_traits)
+
+    def test_traits_of_earlier_rounds_of_what_goes_and_comes(self):
+        ours = {'h_1': frozenset({'CUSTOM_B'})}
+        removed, = providers([], [stored()], ours).removed.values()
+        new, = providers([found()], [], ours).new.values()
+        self.assertEqual(({'CUSTOM_B'}, {'CUSTOM_B'}),
+                         (removed.stale_traits, new.stale_traits))
 
     def test_missing_whole(self):
         """MIS-2"""

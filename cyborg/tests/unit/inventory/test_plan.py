@@ -212,6 +212,13 @@ class Missing(testtools.TestCase):
         result = plan.plan([found()], host(first, second))
         self.assertEqual({'removed_devices': (first,)}, nothing_but(result))
 
+    def test_younger_of_two_free_twins_leaves(self):
+        older, younger = stored(found()), stored(found(), 2)
+        for rows in ((older, younger), (younger, older)):
+            result = plan.plan([found()], host(*rows))
+            self.assertEqual({'removed_devices': (younger,)},
+                             nothing_but(result))
+
 
 class New(testtools.TestCase):
 
