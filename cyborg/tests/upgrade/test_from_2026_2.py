@@ -17,6 +17,8 @@ from cyborg.tests.fixtures import processes
 from cyborg.tests.peers import deployment
 from cyborg.tests.peers import hardware
 
+load_tests = testscenarios.load_tests_apply_scenarios
+
 VERSIONS = ('2.0', '2.1', '2.2', '2.3')
 PATHS = ('/', '/v2/device_profiles', '/v2/accelerator_requests',
          '/v2/accelerator_requests?bind_state=resolved',

@@ -18,6 +18,7 @@ from cyborg.conductor import object_dispatch
 from cyborg.inventory import attach_info
 from cyborg.rpcapi import agent as agent_rpcapi
 from cyborg.rpcapi import conductor as conductor_rpcapi
+from cyborg.tests import amount
 from cyborg.tests import base
 from cyborg.tests.fixtures import services
 
@@ -270,7 +271,8 @@ class TestReport(TestBase):
         self.conf.set(rpc_response_timeout=400)
         statements = []
         present = 2
-        for count in (16, 256, 1024):
+        for count in (8, 16, amount.amount(
+                'CYBORG_TEST_DEVICES', 64, 1024)):
             for number in range(present, count):
                 self.cloud.plug('0000:%02x:%02x.%x' % (
                     0x40 + number // 256, number // 8 % 32, number % 8))

@@ -22,7 +22,7 @@ from cyborg.tests.functional.agent import model as reference
 SLOTS = tuple('0000:25:00.%d' % number for number in range(4))
 CARDS = (reference.Card(0x10de, 0x25b6), reference.Card(0x1d0f, 0xefa1))
 #: Runs of the machine; a campaign sets more.
-EXAMPLES = amount.amount('CYBORG_TEST_EXAMPLES', 3, 10)
+EXAMPLES = amount.amount('CYBORG_TEST_EXAMPLES', 2, 10)
 #: Steps of a run; about half of them restart the agent.
 STEPS = 130
 

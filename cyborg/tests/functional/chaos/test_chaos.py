@@ -77,7 +77,7 @@ KINDS = (
          mischief=(mischief.KILL, mischief.LOST_REPLY, mischief.DEADLOCK,
                    *mischief.PLACEMENT)),
 )
-EPISODES = amount.amount('CYBORG_TEST_CHAOS_EPISODES', 8, 50)
+EPISODES = amount.amount('CYBORG_TEST_CHAOS_EPISODES', 4, 50)
 SEED = os.environ.get('CYBORG_TEST_CHAOS_SEED')
 
 #: What may come of a call in a race, besides success.

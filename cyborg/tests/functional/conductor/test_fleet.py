@@ -9,6 +9,8 @@ from cyborg.tests.fixtures import fleet
 from cyborg.tests.functional.conductor import base
 from cyborg.tests.functional.conductor import test_costs
 
+load_tests = testscenarios.load_tests_apply_scenarios
+
 #: Rows that a statement may look at beyond those that it returns or changes.
 SLACK = 1000
 

@@ -8,6 +8,8 @@ import testscenarios
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.consumers import base
 
+load_tests = testscenarios.load_tests_apply_scenarios
+
 #: What the service returns at 2.4, by what is stored.
 SETTINGS = {
     'false': {'managed': False, 'stateful': True, 'numa_node': 0},

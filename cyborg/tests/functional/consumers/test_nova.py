@@ -7,6 +7,8 @@ import testscenarios
 
 from cyborg.tests.functional.consumers import base
 
+load_tests = testscenarios.load_tests_apply_scenarios
+
 #: The specification's example, "ARQ information and Nova consumption".
 UNMANAGED = """
 <hostdev mode='subsystem' type='pci' managed='no'>

@@ -8,6 +8,8 @@ import testscenarios
 from cyborg.tests.functional.consumers import base
 from cyborg.tests.functional.consumers import test_tempest
 
+load_tests = testscenarios.load_tests_apply_scenarios
+
 #: Tests of 2.8.0 that insist on 500 for a mistake of the client. The notes
 #: for the upgrade name them.
 INSIST_ON_500 = ['test_create_device_profile_name_is_null',

@@ -11,6 +11,8 @@ import testtools
 from cyborg.tests.fixtures import api
 from cyborg.tests.functional.consumers import base
 
+load_tests = testscenarios.load_tests_apply_scenarios
+
 PLUGIN = base.ROOT / 'tempest_plugin'
 HERE = pathlib.Path(__file__).parent
 

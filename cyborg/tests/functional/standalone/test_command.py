@@ -19,6 +19,8 @@ from cyborg.tests import base
 from cyborg.tests.fixtures import processes
 from cyborg.tests.fixtures import sysfs as sysfs_fixture
 
+load_tests = testscenarios.load_tests_apply_scenarios
+
 BIN = pathlib.Path(sys.executable).parent
 READY = 'Ctrl-C ends it'
 ENVIRONMENT = {'PYTHONWARNINGS': 'ignore',
