@@ -83,10 +83,12 @@ def _mark(client, context, uuid, found, others: int | None) -> int:
 
 @placement.retry_conflicts
 def hold(client: placement.PlacementClient,
-         context: cyborg_context.RequestContext, uuid: str) -> None:
+         context: cyborg_context.RequestContext, uuid: str) -> int:
     """Reserve all units of a provider whose device is not there.
 
     Marked as such first, so that the reservation goes when a device returns.
+
+    :returns: the provider's generation by then.
     """
     found = client.get_traits(context, uuid)
     generation = found.generation
@@ -98,7 +100,8 @@ def hold(client: placement.PlacementClient,
     present = client.get_inventories(context, uuid)
     wanted = reservations.everything(present.by_class)
     if wanted != present.by_class:
-        client.put_inventories(context, uuid, generation, wanted)
+        generation = client.put_inventories(context, uuid, generation, wanted)
+    return generation
 
 
 @placement.retry_conflicts

@@ -2,11 +2,13 @@
 """One host's providers, brought in line one by one."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 import dataclasses
 
 from oslo_log import log as logging
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conductor.providers.outcomes import Kind
 from cyborg.conductor.providers.outcomes import Outcome
@@ -37,7 +39,8 @@ class Run:
     """One report of one host."""
 
     def __init__(self, client: placement.PlacementClient,
-                 known: names.Names, verified: dict, context, host: Host,
+                 known: names.Names, verified: dict,
+                 context: cyborg_context.RequestContext, host: Host,
                  check: Callable[[], None] = lambda: None,
                  made: set[str] | None = None):
         """:param verified: what to remember beyond this report: desired
@@ -55,7 +58,9 @@ class Run:
         self._check = check
         self._made = made if made is not None else set()
 
-    def attempt(self, wanted, action) -> None:
+    def attempt(self, wanted: provider_plan.DesiredProvider,
+                action: Callable[[provider_plan.DesiredProvider], Outcome]
+                ) -> None:
         """Run the action for one provider; its errors stay its own.
 
         :raises exception.ReportOutdated: a newer report has begun.
@@ -78,7 +83,7 @@ class Run:
 
     # Removal
 
-    def remove(self, wanted) -> Outcome:
+    def remove(self, wanted: provider_plan.DesiredProvider) -> Outcome:
         present = self.host.tree.get(wanted.uuid)
         if present is None:
             return self._gone(wanted)
@@ -108,7 +113,7 @@ class Run:
 
     # Creation and change
 
-    def settle(self, wanted) -> Outcome:
+    def settle(self, wanted: provider_plan.DesiredProvider) -> Outcome:
         """Create the provider if need be and give it what it should have."""
         present = self.host.tree.get(wanted.uuid)
         if present is not None:
@@ -284,7 +289,7 @@ class Run:
 
     # Traits and resource classes, which exist once for all
 
-    def prepare(self, todo) -> None:
+    def prepare(self, todo: Sequence[provider_plan.DesiredProvider]) -> None:
         """Make what many new providers need known with one question."""
         if not todo:
             return

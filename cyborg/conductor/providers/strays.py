@@ -12,6 +12,7 @@ import dataclasses
 import logging
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conductor.providers import run as provider_run
 from cyborg.db import deployables
@@ -61,7 +62,8 @@ class Strays:
         #: uuid -> generation of those that are reserved as a whole
         self._held: dict[str, int] = {}
 
-    def take_back(self, context, host: provider_run.Host,
+    def take_back(self, context: cyborg_context.RequestContext,
+                  host: provider_run.Host,
                   rows: Collection[values.PersistedDeployable],
                   made: Collection[str],
                   given: Mapping[str, frozenset[str]]) -> None:
@@ -77,8 +79,10 @@ class Strays:
         for row in rows:
             _, traits = provider_plan.from_attributes(
                 (a.key, a.value) for a in row.attributes)
+            if row.rp_uuid is None or row.rp_uuid not in host.tree:
+                continue
             stale = given.get(row.rp_uuid, frozenset()) - traits
-            if not stale or row.rp_uuid not in host.tree:
+            if not stale:
                 continue
             try:
                 updates.drop_traits(self._client, context, row.rp_uuid, stale)
@@ -88,7 +92,7 @@ class Strays:
                 host_changes.note_traits(context, row, stale)
                 raise
 
-    def remove(self, context, hostname: str,
+    def remove(self, context: cyborg_context.RequestContext, hostname: str,
                found: Collection[placement.Provider]) -> Found:
         """Remove those of the candidates that are strays.
 
@@ -128,6 +132,5 @@ class Strays:
 
     def _hold(self, context, provider) -> None:
         if self._held.get(provider.uuid) != provider.generation:
-            updates.hold(self._client, context, provider.uuid)
-            self._held[provider.uuid] = self._client.get_provider(
-                context, provider.uuid).generation
+            self._held[provider.uuid] = updates.hold(
+                self._client, context, provider.uuid)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from oslo_log import log as logging
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conductor.providers import run as provider_run
 from cyborg.conductor.providers import strays
@@ -40,7 +41,7 @@ class ProviderSync:
         self._said: dict[str, str] = {}
         self.strays = strays.Strays(client)
 
-    def sync(self, context, hostname: str,
+    def sync(self, context: cyborg_context.RequestContext, hostname: str,
              desired: Sequence[provider_plan.DesiredProvider],
              changed: Iterable[str] = (),
              removed: Sequence[provider_plan.DesiredProvider] = (),
@@ -93,7 +94,7 @@ class ProviderSync:
         return present is not None and self._verified.get(wanted.uuid) == (
             present.generation, wanted)
 
-    def find_host(self, context, hostname: str,
+    def find_host(self, context: cyborg_context.RequestContext, hostname: str,
                   known: Sequence[str] = ()) -> provider_run.Host:
         """The host's own provider and its tree, as Placement has them now.
 
@@ -118,7 +119,8 @@ class ProviderSync:
         self._roots[hostname] = host.provider.uuid
         return host
 
-    def tree_print(self, context, root: str) -> str:
+    def tree_print(self, context: cyborg_context.RequestContext,
+                   root: str) -> str:
         """See :mod:`cyborg.placement.tree_print`; one call.
 
         :raises PlacementServerError: the tree could not be read

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+from typing import Any
 
 from cyborg.common import constants
 from cyborg.inventory import changes
@@ -48,13 +49,19 @@ def providers(plan: changes.Plan,
     result = _providers(plan)
     if not ours:
         return result
-    return Wanted(*({key: _with_stale(desired, ours)
-                     for key, desired in part.items()}
-                    for part in (result.known, result.new, result.removed)))
+    return Wanted(*(_with_stale(part, ours) for part in (
+        result.known, result.new, result.removed)))
 
 
-def _with_stale(desired, ours):
-    stale = desired.stale_traits | ours.get(desired.name, frozenset())
+def _with_stale(part: Mapping[Any, provider_plan.DesiredProvider],
+                ours: Mapping[str, frozenset[str]]) -> dict:
+    return {key: _without(desired, ours.get(desired.name, frozenset()))
+            for key, desired in part.items()}
+
+
+def _without(desired: provider_plan.DesiredProvider, ours: frozenset[str]
+             ) -> provider_plan.DesiredProvider:
+    stale = desired.stale_traits | ours
     return dataclasses.replace(desired, stale_traits=stale - desired.traits)
 
 
@@ -80,6 +87,15 @@ def traits(plan: changes.Plan, before: Mapping[str, frozenset[str]]
 
 
 def _providers(plan: changes.Plan) -> Wanted:
+    known, new = _known(plan), _new(plan)
+    kept = {desired.uuid for desired in (*known.values(), *new.values())}
+    return Wanted(known, new, {
+        deployable.id: _desired(
+            deployable, deployable.num_accelerators, _stored(deployable))
+        for deployable in _removed(plan) if uuid_of(deployable) not in kept})
+
+
+def _known(plan: changes.Plan) -> dict[int, provider_plan.DesiredProvider]:
     disabled = constants.DEVICE_MAINTAINING
     known = {}
     parts = _missing_parts(plan.retained)
@@ -99,20 +115,19 @@ def _providers(plan: changes.Plan) -> Wanted:
             known[record.deployable.id] = _desired(
                 record.deployable, total, _stored(record.deployable), total,
                 record.device.status == disabled)
-    new = {}
+    return known
+
+
+def _new(plan: changes.Plan) -> dict[str, provider_plan.DesiredProvider]:
+    new: dict[str, provider_plan.DesiredProvider] = {}
     for device in plan.new_devices:
         for deployable in device.deployables:
             new.setdefault(deployable.name, _fresh(deployable))
     for record in plan.new_deployables:
         new.setdefault(record.deployable.name, dataclasses.replace(
             _fresh(record.deployable),
-            disabled=record.device.status == disabled))
-    result = Wanted(known, new, {})
-    return dataclasses.replace(result, removed={
-        deployable.id: _desired(
-            deployable, deployable.num_accelerators, _stored(deployable))
-        for deployable in _removed(plan)
-        if uuid_of(deployable) not in result.uuids})
+            disabled=record.device.status == constants.DEVICE_MAINTAINING))
+    return new
 
 
 def _missing_parts(retained: Iterable[changes.Retained]) -> dict[int, int]:

@@ -27,7 +27,8 @@ def with_returned(plan: changes.Plan, looked: Looked) -> changes.Plan:
     ours = {deployable.uuid for deployable in plan.returned}
 
     def was_missing(uuid: str) -> bool:
-        return looked[uuid].was_missing if uuid in looked else uuid in ours
+        return bool(looked[uuid].was_missing) if uuid in looked else (
+            uuid in ours)
 
     return dataclasses.replace(plan, returned=tuple(
         deployable for _, deployable, _ in plan.present

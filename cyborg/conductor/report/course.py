@@ -23,6 +23,7 @@ import logging
 
 from oslo_db import exception as db_exc
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conductor.providers import outcomes
 from cyborg.conductor.providers import run as provider_run
@@ -59,7 +60,7 @@ class Course:
         newer report of the host has begun.
     """
 
-    def __init__(self, context, hostname: str,
+    def __init__(self, context: cyborg_context.RequestContext, hostname: str,
                  discovered: Sequence[values.DiscoveredDevice],
                  sync: provider_sync.ProviderSync, notebook: notes.Notebook,
                  reports: tally.Tally, turn: report_order.Turn):
@@ -148,7 +149,7 @@ class Course:
             refused=len(plan.refused) + len(plan.managed_changes),
             failed=len(done.synced.outcomes.failed)))
 
-    def take_back(self, context) -> None:
+    def take_back(self, context: cyborg_context.RequestContext) -> None:
         """Undo what was written for rows that are not so any more.
 
         :param context: without a condition: this report is not the newest.

@@ -10,6 +10,7 @@ case.
 
 from collections.abc import Sequence
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import host_inventory
 from cyborg.db import host_names
@@ -17,7 +18,7 @@ from cyborg.inventory import places
 from cyborg.inventory import values
 
 
-def check(context, hostname: str,
+def check(context: cyborg_context.RequestContext, hostname: str,
           new: Sequence[values.DiscoveredDevice]) -> None:
     """Return unless one of the new devices is known under another name.
 

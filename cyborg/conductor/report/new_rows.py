@@ -9,10 +9,12 @@ that are unique, and the later one plans again from what is there.
 from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
+import functools
 import logging
 
 from oslo_db import exception as db_exc
 
+from cyborg.common import context as cyborg_context
 from cyborg.conductor.report import row_errors
 from cyborg.conductor.report import stages
 from cyborg.db import host_changes
@@ -24,13 +26,14 @@ LOG = logging.getLogger(__name__)
 _ATTEMPTS = 4
 
 
-def store(context, planned: stages.Planned,
+def store(context: cyborg_context.RequestContext, planned: stages.Planned,
           plan_again: Callable[[], stages.Planned]) -> stages.Stored:
     """Store the new devices, deployables and handles of a plan.
 
     :param plan_again: plans from what is stored by then.
     """
-    hostname, new = planned.plan.hostname, frozenset()
+    hostname = planned.plan.hostname
+    new: frozenset[str] = frozenset()
     for attempt in range(1, _ATTEMPTS + 1):
         new |= {device.cpid_info for device in planned.plan.new_devices}
         try:
@@ -67,7 +70,7 @@ def _store_singly(context, planned: stages.Planned, new: frozenset[str]
                  ) -> tuple:
         result = []
         for record in records:
-            error = row_errors.of(lambda record=record: insert(record))
+            error = row_errors.of(functools.partial(insert, record))
             if error is None:
                 result.append(record)
             else:

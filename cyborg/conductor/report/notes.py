@@ -80,7 +80,7 @@ class Notebook:
 
 def of_plan(plan: changes.Plan) -> Notes:
     """The notes that follow from a plan alone."""
-    notes = {}
+    notes: Notes = {}
     for record in plan.retained:
         notes['missing', record.deployable.uuid] = _missing(plan, record)
     for change in (*plan.refused, *plan.managed_changes):

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import functools
 import logging
 
+from cyborg.common import context as cyborg_context
 from cyborg.conductor.providers import outcomes
 from cyborg.conductor.providers import wanted as wanted_providers
 from cyborg.conductor.report import notes
@@ -29,8 +31,8 @@ class OldRows:
     :param context: with the condition that the report is the newest one.
     """
 
-    def __init__(self, context, plan: changes.Plan,
-                 synced: outcomes.Outcomes):
+    def __init__(self, context: cyborg_context.RequestContext,
+                 plan: changes.Plan, synced: outcomes.Outcomes):
         self._context = context
         self._plan = plan
         self._hostname = plan.hostname
@@ -42,13 +44,13 @@ class OldRows:
         done = self._change()
         for device in self._plan.removed_devices:
             done |= self._remove(
-                device, device.deployables, wanted, lambda device=device:
-                host_changes.delete_device(self._context, device.id))
+                device, device.deployables, wanted, functools.partial(
+                    host_changes.delete_device, self._context, device.id))
         for record in self._plan.removed_deployables:
             done |= self._remove(
-                record.device, [record.deployable], wanted,
-                lambda record=record: host_changes.delete_deployable(
-                    self._context, record.deployable.id))
+                record.device, [record.deployable], wanted, functools.partial(
+                    host_changes.delete_deployable, self._context,
+                    record.deployable.id))
         return done | stages.Written(said=self._notes)
 
     def _change(self) -> stages.Written:
@@ -62,17 +64,16 @@ class OldRows:
         attributes = {record.deployable.id: record
                       for record in self._synced_ones(plan.attribute_changes)}
         for row_id in sorted(numbers.keys() | attributes.keys()):
-            self._guarded('deployable %d' % row_id, lambda row_id=row_id: (
-                host_changes.update_deployable(
-                    self._context, row_id, numbers.get(row_id),
-                    attributes.get(row_id))))
+            self._guarded('deployable %d' % row_id, functools.partial(
+                host_changes.update_deployable, self._context, row_id,
+                numbers.get(row_id), attributes.get(row_id)))
         gone = {
             record.handle.id
             for record in self._synced_ones(plan.removed_handles)
             if self._guarded(
-                'attach handle %s' % record.handle.uuid,
-                lambda record=record: host_changes.delete_handle(
-                    self._context, record.handle.id))}
+                'attach handle %s' % record.handle.uuid, functools.partial(
+                    host_changes.delete_handle, self._context,
+                    record.handle.id))}
         return stages.Written(kept=tuple(
             record.handle for record in plan.removed_handles
             if record.handle.id not in gone))
@@ -112,9 +113,9 @@ class OldRows:
         """All in one transaction; if that fails, each in its own."""
         if records and row_errors.of(lambda: write(self._context, records)):
             for record in records:
-                self._guarded('device %s' % record.device.uuid,
-                              lambda record=record: write(
-                                  self._context, [record]))
+                self._guarded(
+                    'device %s' % record.device.uuid,
+                    functools.partial(write, self._context, [record]))
 
     def _guarded(self, what: str, write: Callable[[], object]):
         """Run a write; if the database refuses it the others go on."""

@@ -10,6 +10,7 @@ made and noted some at a time.
 from collections.abc import Callable
 from collections.abc import Mapping
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conductor.providers import run as provider_run
 from cyborg.conductor.providers import strays
@@ -33,9 +34,9 @@ class Placing:
     :param ledger: gets what is written.
     """
 
-    def __init__(self, context, host: provider_run.Host,
-                 sync: provider_sync.ProviderSync, check: Callable[[], None],
-                 ledger: stages.Ledger):
+    def __init__(self, context: cyborg_context.RequestContext,
+                 host: provider_run.Host, sync: provider_sync.ProviderSync,
+                 check: Callable[[], None], ledger: stages.Ledger):
         self._context = context
         self._host = host
         self._sync = sync
@@ -49,8 +50,9 @@ class Placing:
 
         :param remade: see ``stages.History``.
         """
-        touched = {wanted.known[record.deployable.id].uuid for record in (
-            *plan.deployable_changes, *plan.attribute_changes)}
+        touched = {wanted.known[row.id].uuid for row in (
+            *(record.deployable for record in plan.deployable_changes),
+            *(record.deployable for record in plan.attribute_changes))}
         desired = {each.uuid: each for each in wanted.known.values()}
         self._ledger.will_give([*wanted.known.values(),
                                 *wanted.new.values()])

@@ -14,6 +14,7 @@ import threading
 
 from oslo_db import exception as db_exc
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conductor.providers import sync as provider_sync
 from cyborg.conductor.report import course
@@ -42,7 +43,7 @@ class Reporter:
         self._locks: dict[str, threading.Lock] = collections.defaultdict(
             threading.Lock)
 
-    def report(self, context, hostname: str,
+    def report(self, context: cyborg_context.RequestContext, hostname: str,
                discovered: Sequence[values.DiscoveredDevice]) -> None:
         """Apply one complete discovery of a host.
 
@@ -88,8 +89,8 @@ class Reporter:
             LOG.debug('The report of host %s is not noted: %s',
                       turn.hostname, error)
 
-    def is_known(self, context, hostname: str, found: str, stored: str
-                 ) -> bool:
+    def is_known(self, context: cyborg_context.RequestContext,
+                 hostname: str, found: str, stored: str) -> bool:
         """See :meth:`cyborg.conductor.report.unchanged.Known.is_known`."""
         known = self._known.is_known(context, hostname, found, stored)
         if known:

@@ -44,7 +44,8 @@ class Reporters:
         :param machine: :func:`mark` of the one that reports.
         :param before: those of others, the last one at the end.
         """
-        if machine not in before[:-1] or machine == before[-1]:
+        if (machine is None or machine not in before[:-1]
+                or machine == before[-1]):
             return
         pair = hostname, frozenset((machine, before[-1]))
         if pair not in self._warned:

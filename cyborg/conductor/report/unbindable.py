@@ -9,6 +9,7 @@ follows, Placement's calls for new devices before all, may take minutes.
 from collections.abc import Iterable
 from collections.abc import Iterator
 
+from cyborg.common import context as cyborg_context
 from cyborg.db import absences
 from cyborg.db import report_order
 from cyborg.inventory import changes
@@ -22,11 +23,13 @@ class Notes:
     :param context: with the condition that the report is the newest one.
     """
 
-    def __init__(self, context, turn: report_order.Turn):
+    def __init__(self, context: cyborg_context.RequestContext,
+                 turn: report_order.Turn):
         self._context = context
         self._turn = turn
-        self._stored: set[absences.Absence] | None = (
-            None if turn.noted else set())
+        #: Whether there may be notes that were not read yet.
+        self._unread = bool(turn.noted)
+        self._stored: set[absences.Absence] = set()
         self._found: dict[int, absences.Absence] = {}
 
     def begin(self, plan: changes.Plan) -> None:
@@ -39,8 +42,9 @@ class Notes:
         for record in plan.retained:
             self.add(record.deployable.handles if record.whole
                      else record.handles, record.replaced_by)
-        if self._stored is None:
+        if self._unread:
             self._stored = absences.load(self._context, self._turn.hostname)
+            self._unread = False
         absent = dict(self._found)
         for handle in _going(plan):
             absent.setdefault(handle.id, absences.Absence(
@@ -79,8 +83,8 @@ def _going(plan: changes.Plan) -> Iterator[values.PersistedHandle]:
     for device in plan.removed_devices:
         for deployable in device.deployables:
             yield from deployable.handles
-    for record in plan.removed_deployables:
-        yield from record.deployable.handles
+    for removed in plan.removed_deployables:
+        yield from removed.deployable.handles
     for change in plan.device_changes:
         if planner.is_other_hardware(change):
             for deployable in change.device.deployables:

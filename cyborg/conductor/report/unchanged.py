@@ -15,13 +15,17 @@ these three finds nothing to do stays true, whenever it was found out. What
 changes in between the next report sees, as with whole reports.
 """
 
+from collections.abc import Sequence
 import dataclasses
 
+from cyborg.common import context as cyborg_context
+from cyborg.conductor.providers import run as provider_run
 from cyborg.conductor.providers import sync as provider_sync
 from cyborg.db import host_print
 from cyborg.db import report_order
 from cyborg.inventory import changes
 from cyborg.inventory import digest
+from cyborg.inventory import values
 from cyborg.placement import tree_print
 
 # Changes with every change of what is compared, so that conductors of two
@@ -62,13 +66,14 @@ class Settled:
             self.host.casefold(), self.tree, self.machine))
 
 
-def settled(context, hostname: str, discovered, persisted, rows: str | None,
-            host) -> Settled | None:
+def settled(context: cyborg_context.RequestContext, hostname: str,
+            discovered: Sequence[values.DiscoveredDevice],
+            persisted: values.PersistedHost, rows: str | None,
+            host: provider_run.Host) -> Settled | None:
     """Of a report that changed nothing.
 
-    :param discovered: ``DiscoveredDevice`` values.
-    :param persisted: the ``PersistedHost`` of which ``rows`` is the print.
-    :param host: ``provider_run.Host`` as the report saw it.
+    :param persisted: of which ``rows`` is the print.
+    :param host: as the report saw it.
     :returns: None where there is no print.
     """
     if rows is None:
@@ -85,8 +90,8 @@ class Known:
     def __init__(self, sync: provider_sync.ProviderSync):
         self._sync = sync
 
-    def is_known(self, context, hostname: str, found: str, stored: str
-                 ) -> bool:
+    def is_known(self, context: cyborg_context.RequestContext,
+                 hostname: str, found: str, stored: str) -> bool:
         """Whether the whole report would change nothing.
 
         Two statements and one call to Placement at most.
