@@ -109,7 +109,7 @@ class Binder:
     def _removed(self, context, uuids, later: bool
                  ) -> list[binding.Holding]:
         """Unbind ARQs; returns what is left to unbind ``later``."""
-        left = [] if not later else [
+        left = [] if not later or not uuids else [
             holding for holding in unbinding.holdings(context, uuids=uuids)
             if not holding.is_mdev]
         kept = {holding.arq_uuid for holding in left}

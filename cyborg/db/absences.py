@@ -9,6 +9,7 @@ its id is that of the handle, ``project_id`` the UUID, ``user_id`` the host.
 """
 
 from collections.abc import Collection
+from collections.abc import Iterable
 import dataclasses
 import logging
 
@@ -99,17 +100,17 @@ def change(context: cyborg_context.RequestContext, hostname: str,
             .execution_options(synchronize_session=False))
 
 
-def _noted(hostname: str) -> tuple[sa.ColumnElement[bool], ...]:
-    """Conditions for the row that notes a handle of a host."""
+def _noted(hostnames: Iterable[str]) -> tuple[sa.ColumnElement[bool], ...]:
+    """Conditions for the row that notes a handle of one of the hosts."""
     usage = models.QuotaUsage
     return (usage.id == models.AttachHandle.id,
-            usage.user_id == hostname.casefold(),
+            usage.user_id.in_({name.casefold() for name in hostnames}),
             usage.resource.startswith(RESOURCE))
 
 
-def is_present(hostname: str) -> sa.ColumnElement[bool]:
-    """Condition of a SELECT of a host's handles: none that is noted."""
-    return ~sa.exists().where(*_noted(hostname))
+def is_present(hostnames: Iterable[str]) -> sa.ColumnElement[bool]:
+    """Condition of a SELECT of the hosts' handles: none that is noted."""
+    return ~sa.exists().where(*_noted(hostnames))
 
 
 def of_deployable(session: orm.Session, deployable_id: int, hostname: str
@@ -119,6 +120,6 @@ def of_deployable(session: orm.Session, deployable_id: int, hostname: str
     return [(row.attach_info, row.resource.removeprefix(RESOURCE).strip())
             for row in session.execute(
                 sa.select(handle.attach_info, usage.resource)
-                .join(usage, sa.and_(*_noted(hostname)))
+                .join(usage, sa.and_(*_noted([hostname])))
                 .where(handle.deployable_id == deployable_id,
                        handle.in_use.isnot(True)).order_by(handle.id))]

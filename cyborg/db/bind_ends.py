@@ -18,28 +18,39 @@ from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 
 
+class _NotAll(Exception):
+    """Ends a transaction, nothing of which is to stay."""
+
+
 @api.retry_on_deadlock
 def complete(context: cyborg_context.RequestContext,
              holdings: Sequence[binding.Holding]) -> None:
     """BindStarted -> Bound for ARQs whose devices are ready; all or none.
 
+    One statement for each instance.
+
     :raises exception.ARQBadState: an ARQ was unbound meanwhile.
     """
     arq = models.ExtARQ
-    with api.writer(context) as session:
-        for holding in holdings:
-            if not binding.execute(session, sa.update(arq).where(
-                    arq.uuid == holding.arq_uuid,
-                    arq.state == constants.ARQ_BIND_STARTED,
-                    arq.instance_uuid == holding.instance_uuid,
-                    arq.attach_handle_id == holding.handle_id).values(
-                        state=constants.ARQ_BOUND)):
-                raise binding.bad_state(session, holding.arq_uuid,
-                                        (constants.ARQ_BIND_STARTED,))
+    try:
+        with api.writer(context) as session:
+            for instance, same in _by_instance(holdings).items():
+                if binding.execute(session, sa.update(arq).where(
+                        *binding.as_read(same),
+                        arq.state == constants.ARQ_BIND_STARTED,
+                        arq.instance_uuid == instance).values(
+                            state=constants.ARQ_BOUND)) < len(same):
+                    raise _NotAll
+    except _NotAll:
+        raise binding.changed(context, holdings) from None
 
 
-class _NotAll(Exception):
-    """Ends a transaction, nothing of which is to stay."""
+def _by_instance(holdings: Sequence[binding.Holding]
+                 ) -> dict[str | None, list[binding.Holding]]:
+    found: dict[str | None, list[binding.Holding]] = {}
+    for holding in holdings:
+        found.setdefault(holding.instance_uuid, []).append(holding)
+    return found
 
 
 @api.retry_on_deadlock
@@ -79,7 +90,7 @@ def fail(context: cyborg_context.RequestContext,
     """
     arq = models.ExtARQ
     held = {holding.arq_uuid: holding for holding in holdings}
-    failed = []
+    failed, freed = [], []
     with api.writer(context) as session:
         for request in sorted(requests, key=lambda r: r.arq_uuid):
             holding = held.get(request.arq_uuid)
@@ -102,7 +113,9 @@ def fail(context: cyborg_context.RequestContext,
                 continue
             failed.append(request.arq_uuid)
             if holding is not None and not keep:
-                binding.free_handle(session, holding.handle_id)
+                freed.append(holding.handle_id)
+        if freed:
+            binding.free_handles(session, freed)
     return failed
 
 
@@ -117,4 +130,4 @@ def drop(context: cyborg_context.RequestContext,
                 arq.state == constants.ARQ_BIND_FAILED,
                 arq.attach_handle_id == holding.handle_id).values(
                     attach_handle_id=None, deployable_id=None)):
-            binding.free_handle(session, holding.handle_id)
+            binding.free_handles(session, [holding.handle_id])

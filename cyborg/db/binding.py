@@ -8,6 +8,7 @@ is one transaction, so a conductor that is killed leaves either all of a step
 or nothing of it.
 """
 
+import collections
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
@@ -22,34 +23,19 @@ from cyborg.common import exception
 from cyborg.db import absences
 from cyborg.db import api
 from cyborg.db import attach_handles
+from cyborg.db import bind_targets
 from cyborg.db import families
+from cyborg.db import query
 from cyborg.db import report_order
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import attach_info
 from cyborg.inventory import identity
-from cyborg.inventory import products
 
 # Handles read to pick from; others may take the first ones meanwhile.
 _SPARE_CANDIDATES = 64
-# Traits of products read of one deployable.
-_MOST_TRAITS = 50
 
 
-@dataclasses.dataclass(frozen=True)
-class Request:
-    """Where an ARQ is to be bound.
-
-    :ivar project_id: new owner, or None to keep the present one.
-    :ivar products: traits of products, one of which the device must have if
-        it has any of their kind; see ``cyborg.inventory.products``.
-    """
-
-    arq_uuid: str
-    hostname: str
-    rp_uuid: str
-    instance_uuid: str
-    project_id: str | None = None
-    products: frozenset[str] = frozenset()
+Request = bind_targets.Request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,83 +119,45 @@ def execute(session: orm.Session, statement: sa.Executable) -> int:
         'synchronize_session': False}).rowcount
 
 
-@dataclasses.dataclass(frozen=True)
-class _Target:
-    deployable_id: int
-    device_uuid: str
-    hostname: str
+def _candidates(session: orm.Session, targets: Sequence[bind_targets.Target]
+                ) -> dict[int, list[sa.Row]]:
+    """Free handles by the deployable of each target, the oldest one first.
 
-
-def _target(session, request: Request) -> _Target:
-    """The deployable that a request names.
-
-    :raises exception.ResourceNotFound: no deployable has the provider.
-    :raises exception.ExpectedOneObject: several have it.
-    :raises exception.BindHostMismatch: it is on another host.
-    :raises exception.BindDeviceDisabled: its device is in maintenance.
-    :raises exception.BindDeviceReplaced: it is another product.
+    One statement. There is a target for each handle that is wanted; of the
+    handles behind those that are wanted some are left out.
     """
-    deployable, device = models.Deployable, models.Device
+    handle = models.AttachHandle
+    wanted = collections.Counter(each.deployable_id for each in targets)
     select = (
-        sa.select(deployable.id, device.uuid, device.hostname, device.status)
-        .join(device, device.id == deployable.device_id)
-        .where(deployable.rp_uuid == request.rp_uuid))
-    if request.products:
-        attribute = models.Attribute
-        select = select.add_columns(attribute.value).outerjoin(
-            attribute, sa.and_(
-                attribute.deployable_id == deployable.id,
-                attribute.value.contains(products.MARK, autoescape=True)))
-    else:
-        select = select.add_columns(sa.null().label('value'))
-    rows = session.execute(select.limit(_MOST_TRAITS)).all()
-    if not rows:
-        raise exception.ResourceNotFound(
-            resource='Deployable',
-            msg='with resource provider uuid=%s' % request.rp_uuid)
-    if len({row.id for row in rows}) > 1:
-        raise exception.ExpectedOneObject(
-            obj='deployable with resource provider %s' % request.rp_uuid,
-            count='several')
-    row = rows[0]
-    # Host names are compared as DNS does.
-    if row.hostname.lower() != request.hostname.lower():
-        raise exception.BindHostMismatch(
-            uuid=request.arq_uuid, host=request.hostname,
-            rp_uuid=request.rp_uuid, actual_host=row.hostname)
-    if row.status == constants.DEVICE_MAINTAINING:
-        raise exception.BindDeviceDisabled(
-            uuid=request.arq_uuid, device=row.uuid, host=row.hostname)
-    found = {each.value for each in rows if each.value}
-    wrong = products.contradicted(request.products, found)
-    if wrong:
-        raise exception.BindDeviceReplaced(
-            uuid=request.arq_uuid, rp_uuid=request.rp_uuid, device=row.uuid,
-            host=row.hostname, wanted=', '.join(sorted(wrong)),
-            found=', '.join(sorted(found)))
-    return _Target(row.id, row.uuid, row.hostname)
+        sa.select(handle.id, handle.uuid, handle.attach_type,
+                  handle.attach_info, handle.deployable_id)
+        .where(handle.deployable_id.in_(sorted(wanted)),
+               absences.is_present({each.hostname for each in targets}),
+               *attach_handles.is_free())
+        .order_by(handle.id))
+    if len(wanted) == 1:
+        select = select.limit(len(targets) + _SPARE_CANDIDATES)
+    found: dict[int, list[sa.Row]] = {where: [] for where in wanted}
+    for row in session.execute(select):
+        same = found[row.deployable_id]
+        if len(same) < wanted[row.deployable_id] + _SPARE_CANDIDATES:
+            same.append(row)
+    return found
 
 
-def _candidates(session, target: _Target, wanted: int) -> list[sa.Row]:
-    """Free handles in the order to try them.
+def _in_turn(found: Sequence[sa.Row], hostname: str, wanted: int
+             ) -> list[sa.Row]:
+    """Handles in the order to try them.
 
     The oldest ones first, as 2026.2 gave them away; those behind them in
     random order, since whoever needs those has met others at the front.
 
     :raises exception.AttachInfoInvalid: all of them are damaged.
     """
-    handle = models.AttachHandle
-    found = session.execute(
-        sa.select(handle.id, handle.uuid, handle.attach_type,
-                  handle.attach_info)
-        .where(handle.deployable_id == target.deployable_id,
-               absences.is_present(target.hostname),
-               *attach_handles.is_free())
-        .order_by(handle.id).limit(wanted + _SPARE_CANDIDATES)).all()
-    found = _usable(found, target.hostname)
-    spare = list(found[wanted:])
+    usable = _usable(found, hostname)
+    spare = usable[wanted:]
     random.shuffle(spare)
-    return list(found[:wanted]) + spare
+    return usable[:wanted] + spare
 
 
 def _usable(found: Sequence[sa.Row], hostname: str) -> list[sa.Row]:
@@ -245,7 +193,8 @@ def _take_one(session, candidates: list[sa.Row]) -> sa.Row | None:
     return None
 
 
-def _no_handle(session, request: Request, target: _Target, lost: bool):
+def _no_handle(session, request: Request, target: bind_targets.Target,
+               lost: bool):
     """Why there is no handle for a request.
 
     :param lost: there were free ones, which others took meanwhile.
@@ -296,8 +245,9 @@ def claim(context: cyborg_context.RequestContext, requests: Sequence[Request],
         more).
     :raises exception.BindWithdrawn: see :func:`still_asked`.
     :raises exception.BindHostMismatch, exception.BindDeviceDisabled,
-        exception.ExpectedOneObject: see :func:`_target`.
-    :raises exception.AttachInfoInvalid: see :func:`_candidates`.
+        exception.ExpectedOneObject: see
+        :func:`cyborg.db.bind_targets.targets`.
+    :raises exception.AttachInfoInvalid: see :func:`_in_turn`.
     :raises exception.BindFunctionShared: see
         :func:`cyborg.db.families.refuse_shared`.
     """
@@ -322,20 +272,18 @@ def claim_held(session: orm.Session, context: cyborg_context.RequestContext,
     # All callers go through the handles in one order: fewer deadlocks. ARQs
     # of one provider get theirs in the order of the request, as in 2026.2.
     ordered = sorted(requests, key=lambda r: r.rp_uuid)
-    targets, free, lost = {}, {}, {}
+    targets = bind_targets.targets(session, ordered)
+    wanted = collections.Counter(each.deployable_id for each in targets)
+    found = _candidates(session, targets)
+    free: dict[int, list[sa.Row]] = {}
+    lost = {}
     taken = []
-    for request in ordered:
-        place = (request.rp_uuid, request.hostname, request.products)
-        if place not in targets:
-            targets[place] = _target(session, request)
-    wanted = [targets[r.rp_uuid, r.hostname, r.products].deployable_id
-              for r in ordered]
-    for request in ordered:
-        target = targets[request.rp_uuid, request.hostname, request.products]
+    for request, target in zip(ordered, targets, strict=True):
         where = target.deployable_id
         if where not in free:
-            free[where] = _candidates(session, target, wanted.count(where))
-            lost[where] = len(free[where]) >= wanted.count(where)
+            free[where] = _in_turn(found[where], target.hostname,
+                                   wanted[where])
+            lost[where] = len(free[where]) >= wanted[where]
         handle = _take_one(session, free[where])
         if handle is None:
             raise _no_handle(session, request, target, lost[where])
@@ -394,10 +342,49 @@ def bad_state(session: orm.Session, arq_uuid: str,
         expected=', '.join(sorted(allowed)))
 
 
-def free_handle(session: orm.Session, handle_id: int | None) -> None:
-    """Mark a handle as free, unless another ARQ (damage) refers to it."""
+def as_read(holdings: Sequence[Holding]) -> tuple[sa.ColumnElement[bool], ...]:
+    """Conditions: one of these ARQs, and it holds the handle that was read.
+
+    :param holdings: all with a handle.
+    """
+    arq = models.ExtARQ
+    # The first is what an index is used for.
+    return (query.contains(arq.uuid, [each.arq_uuid for each in holdings]),
+            sa.tuple_(arq.uuid, arq.attach_handle_id).in_(
+                [(each.arq_uuid, each.handle_id) for each in holdings]))
+
+
+def changed(context: cyborg_context.RequestContext,
+            holdings: Sequence[Holding]) -> exception.ARQBadState:
+    """The error for ARQs of which one is not as it was read any more.
+
+    To be asked for when the transaction that found it is rolled back. Where
+    one has let go of its handle it is about that one.
+    """
+    arq = models.ExtARQ
+    with api.reader(context) as session:
+        now = {row.uuid: row for row in session.execute(
+            sa.select(arq.uuid, arq.state, arq.attach_handle_id).where(
+                query.contains(arq.uuid,
+                               [each.arq_uuid for each in holdings])))}
+
+    def difference(each: Holding) -> int:
+        row = now.get(each.arq_uuid)
+        if row is None or row.attach_handle_id != each.handle_id:
+            return 2
+        return int(row.state != each.state)
+
+    worst = max(holdings, key=difference)
+    row = now.get(worst.arq_uuid)
+    return exception.ARQBadState(
+        uuid=worst.arq_uuid, state=row.state if row else 'deleted',
+        expected=worst.state)
+
+
+def free_handles(session: orm.Session, handle_ids: Iterable[int]) -> None:
+    """Mark handles as free, unless another ARQ (damage) refers to one."""
     handle, arq = models.AttachHandle, models.ExtARQ
     execute(session, sa.update(handle).where(
-        handle.id == handle_id,
+        query.among(handle.id, sorted(handle_ids)),
         ~sa.exists().where(arq.attach_handle_id == handle.id)).values(
             in_use=False))

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from cyborg.common import constants
 from cyborg.common import context as cyborg_context
@@ -22,6 +23,8 @@ from cyborg.db.sqlalchemy import models
 
 # Looks at ARQs that other requests change meanwhile.
 _ATTEMPTS = 5
+# ARQs of one statement: of each it has three parameters.
+_CHUNK = 1000
 
 
 def holdings(context: cyborg_context.RequestContext, *,
@@ -49,35 +52,74 @@ def holdings(context: cyborg_context.RequestContext, *,
         return [binding.Holding(*row) for row in session.execute(select)]
 
 
+class _Changed(Exception):
+    """Rolls back: an ARQ does not hold any more what was read."""
+
+
 @api.retry_on_deadlock
 def _let_go(context, holdings: Sequence[binding.Holding], delete: bool
             ) -> list[binding.Holding]:
     """Free the handles of ARQs that still hold what was read.
 
+    A constant number of statements, where all of them do.
+
     :returns: those that did not; nothing happened to them.
     """
+    try:
+        with api.writer(context) as session:
+            _let_all_go(session, holdings, delete)
+        return []
+    except _Changed:
+        with api.writer(context) as session:
+            return [holding for holding in _in_order(holdings)
+                    if not _went(session, holding, delete)]
+
+
+def _in_order(holdings: Iterable[binding.Holding]) -> list[binding.Holding]:
+    """All callers go through ARQs in one order: fewer deadlocks."""
+    return sorted(holdings, key=lambda h: h.arq_uuid)
+
+
+def _went(session, holding: binding.Holding, delete: bool) -> bool:
+    try:
+        _let_all_go(session, [holding], delete)
+    except _Changed:
+        return False
+    return True
+
+
+def _let_all_go(session: orm.Session, holdings: Sequence[binding.Holding],
+                delete: bool) -> None:
+    """:raises _Changed: one holds something else, some may be changed"""
     arq = models.ExtARQ
-    stale = []
-    with api.writer(context) as session:
-        for holding in sorted(holdings, key=lambda h: h.arq_uuid):
-            # IS NULL or = : what was read, whichever it was.
-            mine = (arq.uuid == holding.arq_uuid,
-                    arq.attach_handle_id.is_(None)
-                    if holding.handle_id is None
-                    else arq.attach_handle_id == holding.handle_id)
-            statement: sa.Executable
-            if delete:
-                statement = sa.delete(arq).where(*mine)
-            else:
-                statement = sa.update(arq).where(*mine).values(
-                    state=constants.ARQ_UNBOUND, hostname=None,
-                    device_rp_uuid=None, instance_uuid=None,
-                    attach_handle_id=None, deployable_id=None)
-            if not binding.execute(session, statement):
-                stale.append(holding)
-            elif holding.handle_id is not None:
-                binding.free_handle(session, holding.handle_id)
-    return stale
+    holdings = _in_order(holdings)
+    for start in range(0, len(holdings), _CHUNK):
+        some = holdings[start:start + _CHUNK]
+        with_handle = [each for each in some if each.handle_id is not None]
+        without = [each.arq_uuid for each in some if each.handle_id is None]
+        if with_handle:
+            _empty(session, binding.as_read(with_handle), len(with_handle),
+                   delete)
+            binding.free_handles(session, [
+                each.handle_id for each in with_handle])
+        if without:
+            _empty(session, (query.contains(arq.uuid, without),
+                             arq.attach_handle_id.is_(None)), len(without),
+                   delete)
+
+
+def _empty(session, conditions, count: int, delete: bool) -> None:
+    arq = models.ExtARQ
+    statement: sa.Executable
+    if delete:
+        statement = sa.delete(arq).where(*conditions)
+    else:
+        statement = sa.update(arq).where(*conditions).values(
+            state=constants.ARQ_UNBOUND, hostname=None,
+            device_rp_uuid=None, instance_uuid=None,
+            attach_handle_id=None, deployable_id=None)
+    if binding.execute(session, statement) < count:
+        raise _Changed
 
 
 @api.retry_on_deadlock
@@ -91,13 +133,13 @@ def exchange(context: cyborg_context.RequestContext,
     :raises exception.ARQBadState: one of those was changed meanwhile, or see
         :func:`binding.claim` for this and more.
     """
-    with api.writer(context) as session:
-        binding.hold(session, requests)
-        stale = _let_go(context, released, False)
-        if stale:
-            raise binding.bad_state(session, stale[0].arq_uuid,
-                                    (stale[0].state,))
-        return binding.claim_held(session, context, requests, pending)
+    try:
+        with api.writer(context) as session:
+            binding.hold(session, requests)
+            _let_all_go(session, released, False)
+            return binding.claim_held(session, context, requests, pending)
+    except _Changed:
+        raise binding.changed(context, _in_order(released)) from None
 
 
 def release(context: cyborg_context.RequestContext, uuids: Sequence[str],

@@ -5,14 +5,17 @@ import json
 import uuid
 
 import oslo_messaging as messaging
+import testscenarios
 
 from cyborg import objects
 from cyborg.api import microversions
 from cyborg.api import requests
 from cyborg.api.views import accelerator_requests as views
 from cyborg.common import exception
+from cyborg.db.sqlalchemy import models
 from cyborg.objects import shown_arq
 from cyborg.rpcapi import conductor as rpcapi
+from cyborg.tests.fixtures import database
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.api import base
 
@@ -103,6 +106,99 @@ class CreationTest(base.ApiTestCase):
         created = requests.create(self.context, self.service.conductor,
                                   'many')
         self.assertEqual({None}, {each.project_id for each in created})
+
+
+class BindingTest(testscenarios.WithScenarios, base.ApiTestCase):
+    """What N requests cost that are bound, unbound and deleted at once."""
+
+    scenarios = database.SCENARIOS
+
+    def requests(self, count: int) -> list[str]:
+        name = 'many-%s' % uuid.uuid4()
+        self.profile(name, **{'resources:CUSTOM_PCI': str(count)})
+        return self.arqs(name)
+
+    def devices(self, count: int, shared: bool) -> list:
+        """One for each request; or up to eight have the same."""
+        start = 8 * count + (64 if shared else 0)
+        if not shared:
+            return [self.device(bus=start + number)
+                    for number in range(count)]
+        cards = [self.device(bus=start + number, handles=8)
+                 for number in range(0, count, 8)]
+        return [cards[number // 8] for number in range(count)]
+
+    def statements(self, call) -> int:
+        with self.service.db.count_statements() as sql:
+            answer = call()
+        self.assertIn(answer.status, (202, 204), answer)
+        return len(sql)
+
+    def bind_all(self, arqs, devices, instance) -> int:
+        return self.statements(lambda: self.patch({
+            arq: self.binding(device, instance=instance)
+            for arq, device in zip(arqs, devices, strict=True)}))
+
+    def assertAllFree(self) -> None:
+        handles = self.content()['attach_handles']
+        column = [each.name for each in models.AttachHandle.__table__.columns
+                  ].index('in_use')
+        self.assertEqual({False}, {bool(row[column]) for row in handles})
+
+    def test_statements_beside_the_claims_are_constant(self):
+        rest = set()
+        for shared in (False, True):
+            for count in (1, 4, 16):
+                devices = self.devices(count, shared)
+                arqs, instance = self.requests(count), str(uuid.uuid4())
+                bound = self.bind_all(arqs, devices, instance)
+                self.assertLessEqual(bound, 12 + 2 * count)
+                self.assertEqual({'Bound'}, set(self.states(*arqs)))
+                taken = [tuple(self.arq(arq)['attach_handle_info'].values())
+                         for arq in arqs]
+                self.assertEqual(count, len(set(taken)))
+                unbound = self.statements(lambda arqs=arqs: self.patch(
+                    {arq: self.unbinding() for arq in arqs}))
+                self.assertEqual({'Unbound'}, set(self.states(*arqs)))
+                self.assertAllFree()
+                self.bind_all(arqs, devices, instance)
+                by_instance = self.statements(
+                    lambda instance=instance: self.nova.delete(
+                        '/v2/accelerator_requests?instance=' + instance))
+                self.assertAllFree()
+                arqs = self.requests(count)
+                self.bind_all(arqs, devices, instance)
+                by_uuid = self.statements(lambda arqs=arqs: self.nova.delete(
+                    '/v2/accelerator_requests?arqs=' + ','.join(arqs)))
+                self.assertAllFree()
+                self.assertEqual([], self.content()[
+                    'extended_accelerator_requests'])
+                rest.add((unbound, by_instance, by_uuid))
+        self.assertEqual({(5, 3, 4)}, rest)
+
+    def test_every_request_has_the_handle_of_its_own_provider(self):
+        devices = self.devices(16, False)
+        arqs = self.requests(16)
+        self.bind_all(arqs, devices, base.INSTANCE)
+        self.assertEqual(
+            [json.loads(device.handles[0].attach_info)['bus']
+             for device in devices],
+            [self.arq(arq)['attach_handle_info']['bus'] for arq in arqs])
+
+    def test_one_of_many_cannot_be_bound(self):
+        """None is then, and the error is about that one."""
+        devices = self.devices(4, False)
+        rows.change(devices[2].handles[0], in_use=True)
+        arqs = self.requests(4)
+        answer = self.patch({
+            arq: self.binding(device)
+            for arq, device in zip(arqs, devices, strict=True)})
+        self.assertFault(404, answer, 'for accelerator request %s: all 1 of '
+                         'resource provider %s' % (
+                             arqs[2], devices[2].deployable.rp_uuid))
+        self.assertEqual({'BindFailed'}, set(self.states(*arqs)))
+        rows.change(devices[2].handles[0], in_use=False)
+        self.assertAllFree()
 
 
 class ShownTest(base.ApiTestCase):

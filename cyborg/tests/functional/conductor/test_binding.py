@@ -77,6 +77,42 @@ class BindTest(base.ConductorTestCase):
         self.assertLessEqual(len(sql), 15)
         self.assertState('Bound', arq)
 
+    def test_one_of_many_that_others_change_meanwhile(self):
+        """It is looked at again, and the others go with it or without it."""
+        self.report(base.device(1), base.device(2, handles=base.handles(
+            4, 2)), base.device(3, handles=base.handles(4, 3)))
+        third = 'compute-1_0000:03:00.0'
+        for again in (lambda arq: self.bind(arq, name=third),
+                      lambda arq: self.conductor.arq_delete_by_uuid(
+                          self.context, arq)):
+            arqs = sorted(self.arq() for _ in range(4))
+            self.bind(*arqs, name=OTHER)
+            found = unbinding.holdings(self.context, uuids=arqs)
+            self.unbind(arqs[1])
+            again(arqs[1])
+            gone = unbinding.release_held(self.context, found, None)
+            self.assertState('Unbound', arqs[0], *arqs[2:])
+            self.assertFree(OTHER)
+            self.assertFree(third)
+            self.assertIn(gone, ([], [arqs[1]]))
+
+    def test_exchange_of_what_others_change_meanwhile(self):
+        """Nothing is done, and the error is about the one they changed."""
+        arqs = sorted(self.arq() for _ in range(3))
+        self.bind(*arqs, name=OTHER)
+        found = unbinding.holdings(self.context, uuids=arqs)
+        self.unbind(arqs[1])
+        new = self.arq()
+        request = binding.Request(new, base.HOST, self.provider(OTHER),
+                                  str(uuid.uuid4()))
+        error = self.assertRaises(
+            exception.ARQBadState, unbinding.exchange, self.context, found,
+            [request], frozenset())
+        self.assertIn(arqs[1], error.message)
+        self.assertIn('Unbound', error.message)
+        self.assertState('Bound', arqs[0], arqs[2])
+        self.assertState('Initial', new)
+
     def test_handles_exhausted(self):
         """B42"""
         self.bind(self.arq(), name=NAME)
