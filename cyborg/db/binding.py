@@ -381,10 +381,12 @@ def changed(context: cyborg_context.RequestContext,
         expected=worst.state)
 
 
-def free_handles(session: orm.Session, handle_ids: Iterable[int]) -> None:
+def free_handles(session: orm.Session, handle_ids: Iterable[int | None]
+                 ) -> None:
     """Mark handles as free, unless another ARQ (damage) refers to one."""
     handle, arq = models.AttachHandle, models.ExtARQ
     execute(session, sa.update(handle).where(
-        query.among(handle.id, sorted(handle_ids)),
+        query.among(handle.id, sorted(each for each in handle_ids
+                                      if each is not None)),
         ~sa.exists().where(arq.attach_handle_id == handle.id)).values(
             in_use=False))
