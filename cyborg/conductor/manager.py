@@ -54,14 +54,15 @@ class ConductorManager:
         if nova is None:
             nova = (nova_client.NovaClient() if sdk.has_credentials('nova')
                     else _NoNova())
-        self._reporter = reporter.Reporter(
-            provider_sync.ProviderSync(placement))
+        self._providers = provider_sync.ProviderSync(placement)
+        self._reporter = reporter.Reporter(self._providers)
         self._binder = binding.Binder(
             self._agent, nova, programming.Programmer(self._agent, placement))
 
     def _stop(self) -> None:
         """Finish what goes on behind answered calls."""
         self._binder.stop()
+        self._providers.stop()
 
     # Version 1.0
 

@@ -11,7 +11,16 @@ GROUP = cfg.OptGroup(
     help='Credentials and endpoint of Placement. Set auth_type = none '
          'together with endpoint_override for a Placement without Keystone.')
 
-OPTS = keystone_client.client_opts('placement')
+OPTS = [
+    cfg.IntOpt(
+        'max_concurrent_requests', default=8, min=1, max=10,
+        help='How many requests a conductor has under way at once for the '
+             'providers of one report: those of a host that reports for the '
+             'first time, or after many changes. All reports of a conductor '
+             'share the threads for it. The HTTP client keeps 10 connections '
+             'open; 1 sends one request after another.'),
+    *keystone_client.client_opts('placement'),
+]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:

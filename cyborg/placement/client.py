@@ -29,11 +29,14 @@ from cyborg.placement import tree_print
 
 SERVICE_TYPE = 'placement'
 
-#: Microversions name what a call relies on. All are at most 1.26 (2018).
+#: Microversions name what a call relies on. All but the last are at most
+#: 1.26 (2018), and what needs that one is done without it if need be.
 _NESTED = '1.14'
 _PROVIDER_IN_ANSWER = '1.20'
 _ERROR_CODES = '1.23'
 _RESERVED_UP_TO_TOTAL = '1.26'
+#: Candidates of one tree, and in their answer all of its providers.
+_IN_TREE = '1.31'
 
 _CONCURRENT = 'placement.concurrent_update'
 _INVENTORY_IN_USE = 'placement.inventory.inuse'
@@ -57,6 +60,10 @@ retry_conflicts = tenacity.retry(
 
 
 _T = TypeVar('_T')
+
+#: What each compute node has, and of which nearly always a unit is left.
+_PROBE = 'MEMORY_MB:1'
+
 
 @dataclasses.dataclass(frozen=True)
 class Provider:
@@ -94,6 +101,20 @@ class Inventories:
 class Traits:
     generation: int
     names: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """What Placement tells of a provider beside its candidates.
+
+    :ivar capacity: units by class that are not reserved, times the
+        allocation ratio
+    :ivar used: units by class that are allocated
+    """
+
+    capacity: Mapping[str, int]
+    used: Mapping[str, int]
+    traits: frozenset[str]
 
 
 def where() -> str:
@@ -175,6 +196,21 @@ class PlacementClient:
     def _get_tree(self, context, uuid):
         return self._call(context, 'GET', _NESTED,
                           '/resource_providers?in_tree=%s' % uuid)
+
+    def get_tree_summaries(self, context: cyborg_context.RequestContext,
+                           root: str) -> dict[str, Summary]:
+        """All providers of a tree, in one call.
+
+        :returns: nothing when the compute node has no memory left at all:
+            Placement tells only of trees that could take something.
+        """
+        answer = self._call(
+            context, 'GET', _IN_TREE, '/allocation_candidates?' +
+            parse.urlencode({'resources': _PROBE, 'in_tree': root,
+                             'limit': 1}))
+        return parsed(answer, lambda body: {
+            uuid: _summary(record)
+            for uuid, record in body['provider_summaries'].items()})
 
     def create_provider(self, context: cyborg_context.RequestContext,
                         uuid: str, name: str, parent: str) -> Provider:
@@ -368,6 +404,14 @@ def _provider(record) -> Provider:
 
 def _providers(body) -> list[Provider]:
     return [_provider(r) for r in body['resource_providers']]
+
+
+def _summary(record) -> Summary:
+    resources = record['resources']
+    return Summary(
+        {name: each['capacity'] for name, each in resources.items()},
+        {name: each['used'] for name, each in resources.items()},
+        frozenset(record['traits']))
 
 
 def _generation(body) -> int:

@@ -123,6 +123,27 @@ def needs_usages(desired: DesiredProvider, present: PresentProvider) -> bool:
         for name, record in present.inventories.items())
 
 
+def is_in_line(desired: DesiredProvider, seen: client.Summary) -> bool:
+    """Whether a provider needs nothing, by what a listing of its tree tells.
+
+    False where that does not tell enough. It does for a device that is there
+    as a whole: just as many units can be had as there are, and no mark says
+    that some are reserved. The listing does not tell a total from what is
+    reserved; where both differ by the same number nobody gets one unit more
+    or less, and :func:`decide` looks again when the provider changes.
+    """
+    if (desired.missing or desired.free or desired.disabled
+            or reservations.owners(seen.traits).disabled):
+        return False
+    capacity = {desired.resource_class: desired.total} if desired.total else {}
+    if dict(seen.capacity) != capacity or any(
+            used > desired.total for used in seen.used.values()):
+        return False
+    wanted = (seen.traits - desired.stale_traits) | desired.traits | {
+        constants.OWNER_CYBORG}
+    return wanted - {constants.MISSING_TRAIT} == seen.traits
+
+
 def decide(desired: DesiredProvider, present: PresentProvider,
            lift: bool = False) -> Writes:
     """Compare one provider with what it should be.

@@ -8,16 +8,11 @@ service owns.
 from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
-from urllib import parse
 
 from cyborg.common import context as cyborg_context
 from cyborg.placement import client
 
 _AGGREGATES_WITH_GENERATION = '1.19'
-#: Candidates of one tree, and in their answer all of its providers.
-_IN_TREE = '1.31'
-#: What each compute node has, and of which nearly always a unit is left.
-_PROBE = 'MEMORY_MB:1'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,14 +31,8 @@ class TreeClient(client.PlacementClient):
         :returns: nothing when the compute node has no memory left at all:
             Placement tells only of trees that could take something.
         """
-        answer = self._call(
-            context, 'GET', _IN_TREE, '/allocation_candidates?' +
-            parse.urlencode({'resources': _PROBE, 'in_tree': root,
-                             'limit': 1}))
-        return client.parsed(answer, lambda body: {
-            uuid: {name: record['used']
-                   for name, record in summary['resources'].items()}
-            for uuid, summary in body['provider_summaries'].items()})
+        return {uuid: dict(summary.used) for uuid, summary in
+                self.get_tree_summaries(context, root).items()}
 
     def get_aggregates(self, context: cyborg_context.RequestContext,
                        uuid: str) -> Aggregates:

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One host's providers, brought in line one by one."""
+"""One host's providers, brought in line each on its own, some at a time."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
+import threading
 
 from oslo_log import log as logging
 
 from cyborg.common import constants
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
+from cyborg.conductor.providers import crew as crews
 from cyborg.conductor.providers.outcomes import Kind
 from cyborg.conductor.providers.outcomes import Outcome
 from cyborg.placement import client as placement
@@ -24,6 +27,9 @@ _ATTEMPTS = 3
 _UNKNOWN = -1
 #: So many providers in a row without an answer: the rest would only wait.
 _GIVE_UP_AFTER = 3
+# From so many providers on, and such a part of the tree, one question about
+# all of the tree costs Placement less than two about each.
+_MANY, _PART = 2, 16
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Run:
     """One report of one host."""
 
     def __init__(self, client: placement.PlacementClient,
-                 known: names.Names, verified: dict,
+                 known: names.Names, verified: dict, crew: crews.Crew,
                  context: cyborg_context.RequestContext, host: Host,
                  check: Callable[[], None] = lambda: None,
                  made: set[str] | None = None):
@@ -51,20 +57,46 @@ class Run:
         self.client = client
         self.names = known
         self.verified = verified
+        self.crew = crew
         self.context = context
         self.host = host
         self.outcomes: dict[str, Outcome] = {}
         self._unanswered = 0
+        self._counting = threading.Lock()
         self._check = check
         self._made = made if made is not None else set()
 
-    def attempt(self, wanted: provider_plan.DesiredProvider,
-                action: Callable[[provider_plan.DesiredProvider], Outcome]
-                ) -> None:
-        """Run the action for one provider; its errors stay its own.
+    def attempt_all(
+            self, todo: Iterable[provider_plan.DesiredProvider],
+            action: Callable[[provider_plan.DesiredProvider], Outcome]
+            ) -> None:
+        """Run the action for each provider; errors of one stay its own.
+
+        What Placement fails to do beside other requests it is asked for once
+        more, alone: its database may refuse a writer that meets another.
 
         :raises exception.ReportOutdated: a newer report has begun.
         """
+        todo = list(todo)
+        self.crew.each(lambda wanted: self._attempt(wanted, action), todo,
+                       # Of the request, for the lines of the log.
+                       self.context.update_store)
+        if self.crew.is_alone or not any(map(self._met_others, todo)):
+            return
+        self._unanswered = 0
+        for wanted in todo:
+            if self.outcomes[wanted.uuid].kind == Kind.FAILED and (
+                    self.outcomes[wanted.uuid].error is None
+                    or self._met_others(wanted)):
+                self._attempt(wanted, action)
+
+    def _met_others(self, wanted: provider_plan.DesiredProvider) -> bool:
+        # No answer at all is another matter: it would only be waited for.
+        error = self.outcomes[wanted.uuid].error
+        return isinstance(error, exception.PlacementServerError) and (
+            not isinstance(error, exception.PlacementAPIConnectFailure))
+
+    def _attempt(self, wanted, action) -> None:
         if self._unanswered >= _GIVE_UP_AFTER:
             self.outcomes[wanted.uuid] = Outcome(
                 Kind.FAILED, wanted.uuid, 'not tried: Placement left %d '
@@ -72,14 +104,46 @@ class Run:
             return
         try:
             self.outcomes[wanted.uuid] = action(wanted)
-            self._unanswered = 0
+            self._count(False)
         except exception.ReportOutdated:
             raise
         except exception.CyborgException as error:
-            unreachable = isinstance(error, exception.PlacementServerError)
-            self._unanswered = self._unanswered + 1 if unreachable else 0
+            self._count(isinstance(error, exception.PlacementServerError))
             self.outcomes[wanted.uuid] = Outcome(
                 Kind.FAILED, wanted.uuid, exception.plain_text(error), error)
+
+    def _count(self, unanswered: bool) -> None:
+        with self._counting:
+            self._unanswered = self._unanswered + 1 if unanswered else 0
+
+    def find_in_line(self, todo: Sequence[provider_plan.DesiredProvider]
+                     ) -> None:
+        """Verify those that one look at the whole tree shows to be in line.
+
+        Which after a conductor's start are nearly always all.
+        """
+        there = [wanted for wanted in todo if wanted.uuid in self.host.tree
+                 and self._is_in_place(self.host.tree[wanted.uuid])]
+        if len(there) < max(_MANY, len(self.host.tree) // _PART):
+            return
+        try:
+            seen = self.client.get_tree_summaries(
+                self.context, self.host.provider.uuid)
+        except exception.CyborgException as error:
+            # Each provider is asked for and gets its own error.
+            LOG.debug('Providers of host %s: %s', self.host.name,
+                      exception.plain_text(error))
+            return
+        for wanted in there:
+            full = self._with_stale_traits(wanted)
+            if wanted.uuid in seen and provider_plan.is_in_line(
+                    full, seen[wanted.uuid]):
+                # The older generation counts: one who wrote in between gave
+                # it another, and then it is looked at again.
+                self.verified[wanted.uuid] = (
+                    self.host.tree[wanted.uuid].generation, full)
+                self.outcomes[wanted.uuid] = Outcome(
+                    Kind.UNCHANGED, wanted.uuid, was_missing=False)
 
     # Removal
 
@@ -171,8 +235,11 @@ class Run:
             name=other.name, uuid=other.uuid, device=wanted.name,
             host=self.host.name)
 
+    def _is_in_place(self, present) -> bool:
+        return present.parent == self.host.provider.uuid
+
     def _check_place(self, wanted, present):
-        if present.parent != self.host.provider.uuid:
+        if not self._is_in_place(present):
             raise self._not_ours(wanted, present)
 
     def _not_ours(self, wanted, present):

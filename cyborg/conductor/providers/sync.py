@@ -16,11 +16,13 @@ from oslo_log import log as logging
 
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
+from cyborg.conductor.providers import crew
 from cyborg.conductor.providers import run as provider_run
 from cyborg.conductor.providers import strays
 from cyborg.conductor.providers.outcomes import Kind
 from cyborg.conductor.providers.outcomes import Outcome
 from cyborg.conductor.providers.outcomes import Outcomes
+from cyborg.conf import CONF
 from cyborg.placement import client as placement
 from cyborg.placement import names
 from cyborg.placement import provider_plan
@@ -38,6 +40,7 @@ class ProviderSync:
         self._verified: dict[
             str, tuple[int, provider_plan.DesiredProvider]] = {}
         self._names = names.Names(client)
+        self._crew = crew.Crew(CONF.placement.max_concurrent_requests)
         self._said: dict[str, str] = {}
         self.strays = strays.Strays(client)
 
@@ -71,18 +74,22 @@ class ProviderSync:
             context, hostname, [d.uuid for d in (*desired, *removed)
                                 if d.uuid not in set(changed)])
         run = provider_run.Run(self._client, self._names, self._verified,
-                               context, host, check, made)
-        for wanted in removed:
-            run.attempt(wanted, run.remove)
-        todo = [wanted for wanted in desired
-                if not self.is_verified(host, wanted)]
+                               self._crew, context, host, check, made)
+        run.attempt_all(removed, run.remove)
         for wanted in desired:
             run.outcomes[wanted.uuid] = Outcome(Kind.UNCHANGED, wanted.uuid)
+        run.find_in_line(self._unverified(host, desired))
+        todo = self._unverified(host, desired)
         run.prepare([w for w in todo if w.uuid not in host.tree])
-        for wanted in todo:
-            run.attempt(wanted, run.settle)
+        run.attempt_all(todo, run.settle)
         self._say(hostname, run.outcomes)
         return Outcomes(run.outcomes)
+
+    def _unverified(self, host: provider_run.Host,
+                    desired: Sequence[provider_plan.DesiredProvider]
+                    ) -> list[provider_plan.DesiredProvider]:
+        return [wanted for wanted in desired
+                if not self.is_verified(host, wanted)]
 
     def is_verified(self, host: provider_run.Host,
                     wanted: provider_plan.DesiredProvider) -> bool:
@@ -93,6 +100,10 @@ class ProviderSync:
         present = host.tree.get(wanted.uuid)
         return present is not None and self._verified.get(wanted.uuid) == (
             present.generation, wanted)
+
+    def stop(self) -> None:
+        """End what helps; no report may go on."""
+        self._crew.stop()
 
     def find_host(self, context: cyborg_context.RequestContext, hostname: str,
                   known: Sequence[str] = ()) -> provider_run.Host:

@@ -65,11 +65,20 @@ class CostTest(base.ConductorTestCase):
 
     def test_first_look_of_another_conductor(self):
         """It reads every provider once, writes nothing, and knows then."""
-        reported = devices(16)
+        self.look_of_another(16, 2 * 16 + 4)
+
+    def test_first_look_where_memory_is_left(self):
+        """As on nearly every host: one answer tells of all providers."""
+        self.placement.set_inventory(self.root, MEMORY_MB={'total': 4096})
+        for count in (1, 2, MANY):
+            self.look_of_another(count, 3)
+
+    def look_of_another(self, count: int, most_reads: int) -> None:
+        reported = devices(count)
         self.measured(*reported)
-        self.manager = self.start_conductor('conductor-2')
+        self.manager = self.start_conductor('conductor-%d' % count)
         statements, reads, writes = self.measured(*reported)
         self.assertLessEqual(statements, 8)
-        self.assertLessEqual(reads, 2 * 16 + 4)
+        self.assertLessEqual(reads, most_reads)
         self.assertEqual(0, writes)
         self.assertEqual((1, 0), self.measured(*reported)[1:])

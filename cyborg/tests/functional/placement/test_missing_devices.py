@@ -5,6 +5,7 @@ import dataclasses
 
 from cyborg.common import exception
 from cyborg.conductor.providers.outcomes import Kind
+from cyborg.conf import CONF
 from cyborg.placement import updates
 from cyborg.tests.functional.placement import base
 from cyborg.tests.functional.placement.base import MARK
@@ -327,12 +328,24 @@ class ConcurrencyTestCase(base.PlacementTestCase):
         self.assertProvider(one.uuid, {PCI: (1, 1)}, 'CUSTOM_A', MARK)
 
     def test_placement_goes_down_in_the_middle(self):
-        """Three timeouts and the rest is left for the next report."""
-        devices = [wanted('%02x:00.0' % n) for n in range(20)]
-        self.placement.fail('POST|PUT .*providers', times=None)
-        result, calls = self.report(*devices)
-        self.assertEqual(20, len(result.failed))
-        self.assertEqual(3, len([c for c in calls if 'POST' in c]))
-        self.assertIn('not tried', result.failed[devices[9].uuid].reason)
-        self.placement.heal()
-        self.assertConverges(*devices)
+        """Three timeouts and the rest is left for the next report.
+
+        Except for what was under way beside the third.
+        """
+        for at_once in (1, 8):
+            CONF.set_override('max_concurrent_requests', at_once,
+                                      'placement')
+            self.addCleanup(CONF.clear_override,
+                            'max_concurrent_requests', 'placement')
+            devices = [wanted('%02x:%02x.0' % (n, at_once))
+                       for n in range(20)]
+            self.placement.fail('POST|PUT .*providers', times=None)
+            sync = self.new_sync()
+            result, calls = self.report(*devices, sync=sync)
+            self.assertEqual(20, len(result.failed))
+            posts = len([c for c in calls if 'POST' in c])
+            self.assertLessEqual(3, posts)
+            self.assertLessEqual(posts, 3 + at_once - 1)
+            self.assertIn('not tried', result.failed[devices[19].uuid].reason)
+            self.placement.heal()
+            self.assertConverges(*devices, sync=sync)

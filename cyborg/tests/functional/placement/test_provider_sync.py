@@ -6,6 +6,7 @@ does it differently on purpose, the test says so.
 """
 
 import dataclasses
+import threading
 
 from cyborg.common import exception
 from cyborg.conductor.providers.outcomes import Kind
@@ -329,6 +330,136 @@ class CostTestCase(base.PlacementTestCase):
                          {c.request_id for c in self.placement.calls})
         self.assertNotIn(None, {c.microversion
                                 for c in self.placement.calls})
+
+
+class RestartTestCase(base.PlacementTestCase):
+    """A conductor that remembers nothing looks at the tree as a whole."""
+
+    def setUp(self):
+        super().setUp()
+        self.placement.set_inventory(self.root, MEMORY_MB={'total': 4096})
+        self.devices = [wanted('%02x:00.0' % n, total=1 + n % 2)
+                        for n in range(40)]
+        self.report(*self.devices)
+
+    def look(self, *devices):
+        """(kinds of outcomes, calls) of another conductor's first look."""
+        result, calls = self.report(*(devices or self.devices),
+                                    sync=self.new_sync())
+        return self.kinds(result), calls
+
+    def test_two_calls(self):
+        kinds, calls = self.look()
+        self.assertEqual({Kind.UNCHANGED}, set(kinds))
+        self.assertLessEqual(len(calls), 3, calls)
+
+    def test_allocations_are_nothing_to_look_at(self):
+        for device in self.devices[:8]:
+            self.placement.allocate(device.uuid, 'CUSTOM_PCI')
+        kinds, calls = self.look()
+        self.assertEqual({Kind.UNCHANGED}, set(kinds))
+        self.assertLessEqual(len(calls), 3, calls)
+
+    def test_what_differs_is_brought_in_line(self):
+        """As by a conductor that looks at each provider."""
+        first = self.devices
+        self.placement.set_traits(first[0].uuid, OWNER)
+        self.placement.set_traits(first[1].uuid, OWNER, 'CUSTOM_A', MARK)
+        self.placement.set_inventory(first[2].uuid)
+        self.placement.set_inventory(first[3].uuid,
+                                     CUSTOM_PCI={'total': 7})
+        self.placement.set_reserved(first[4].uuid, 'CUSTOM_PCI', 1)
+        self.placement.delete_provider(first[5].uuid)
+        kinds, calls = self.look()
+        self.assertEqual(
+            [Kind.UPDATED] * 4 + [Kind.UNCHANGED, Kind.CREATED]
+            + [Kind.UNCHANGED] * 34, kinds)
+        self.assertEqual((1, 1), self.placement.amounts(
+            first[4].uuid)['CUSTOM_PCI'])
+        self.placement.set_reserved(first[4].uuid, 'CUSTOM_PCI', 0)
+        self.assertConverges(*first, sync=self.new_sync())
+        looked = {call.split('/')[2] for call in calls
+                  if 'inventories' in call}
+        self.assertEqual({each.uuid for each in first[:6]}, looked)
+
+    def test_somebody_writes_while_it_looks(self):
+        """Whenever that is, the next report sees it."""
+        for place in ('in_tree=[^&]*$', 'allocation_candidates'):
+            sync = self.new_sync()
+            self.placement.before(place, lambda: self.placement.set_traits(
+                self.devices[3].uuid, OWNER))
+            self.report(*self.devices, sync=sync)
+            self.report(*self.devices, sync=sync)
+            self.assertProvider(self.devices[3].uuid, {'CUSTOM_PCI': (2, 0)},
+                                'CUSTOM_A')
+
+    def test_a_host_without_memory_left(self):
+        """Placement says nothing of its tree: each provider is asked for."""
+        self.placement.allocate(self.root, 'MEMORY_MB', 4096)
+        kinds, calls = self.look()
+        self.assertEqual({Kind.UNCHANGED}, set(kinds))
+        self.assertEqual(2 + 2 * 40, len(calls))
+
+    def test_a_placement_that_does_not_answer_that(self):
+        self.placement.fail('allocation_candidates', status=406)
+        kinds, calls = self.look()
+        self.assertEqual({Kind.UNCHANGED}, set(kinds))
+        self.assertEqual(2 + 2 * 40, len(calls))
+
+
+class ConcurrentTestCase(base.PlacementTestCase):
+
+    def test_eight_at_once(self):
+        """They meet before any is answered."""
+        together = threading.Barrier(8, timeout=60)
+        self.placement.before('POST /resource_providers', together.wait,
+                              times=16)
+        devices = [wanted('%02x:00.0' % n, traits=('CUSTOM_%d' % (n % 3),))
+                   for n in range(16)]
+        result, _calls = self.report(*devices)
+        self.assertEqual([Kind.CREATED] * 16, self.kinds(result))
+        sent = [(str(call), str(call.body)) for call in self.placement.calls]
+        self.assertEqual(sorted(set(sent)), sorted(sent))
+        self.assertConverges(*devices)
+
+    def test_a_refusal_is_that_providers_alone(self):
+        devices = [wanted('%02x:00.0' % n) for n in range(16)]
+        self.placement.fail('PUT .*%s/inventories' % devices[7].uuid,
+                            times=None, status=400)
+        result, _calls = self.report(*devices)
+        self.assertEqual([devices[7].uuid], list(result.failed))
+        self.placement.heal()
+        self.assertConverges(*devices)
+
+    def test_a_database_that_refuses_a_writer_beside_another(self):
+        """As SQLite does: status 500 for all but one; then one by one."""
+        together = threading.Barrier(8, timeout=60)
+        self.placement.before('POST /resource_providers', together.wait,
+                              times=8)
+        self.placement.fail('PUT /resource_providers/.*traits', status=500,
+                            times=7)
+        devices = [wanted('%02x:00.0' % n) for n in range(16)]
+        result, _calls = self.report(*devices)
+        self.assertEqual({}, result.failed)
+        self.assertConverges(*devices)
+
+    def test_a_placement_that_is_broken(self):
+        """It is not asked for each provider twice."""
+        self.placement.fail('POST /resource_providers', status=500,
+                            times=None)
+        result, calls = self.report(*(
+            wanted('%02x:00.0' % n) for n in range(32)))
+        self.assertEqual(32, len(result.failed))
+        self.assertLessEqual(len([call for call in calls if 'POST' in call]),
+                             3 + 7 + 3)
+
+    def test_the_same_new_name_is_sent_once(self):
+        devices = [wanted('%02x:00.0' % n) for n in range(16)]
+        self.report(*devices)
+        _result, calls = self.report(*(dataclasses.replace(
+            each, traits=frozenset({'CUSTOM_B'})) for each in devices))
+        self.assertEqual(1, len([call for call in calls if call.startswith(
+            'PUT /traits')]), calls)
 
 
 class DriftTestCase(base.PlacementTestCase):

@@ -233,3 +233,66 @@ class NamesTestCase(testtools.TestCase):
             self.assertTrue(plan.is_well_formed(name), name)
         for name in ('', 'pgpu', 'A,B', 'A&B', 'A\n', '1A', 'A' * 256):
             self.assertFalse(plan.is_well_formed(name), name)
+
+
+class InLineTestCase(testtools.TestCase):
+    """What a listing shows to be in line is what decide() leaves alone."""
+
+    TRAITS = ('CUSTOM_A', 'CUSTOM_B', MARK, 'CUSTOM_CYBORG_DISABLED_0')
+
+    @staticmethod
+    def summary(found: plan.PresentProvider) -> client.Summary:
+        return client.Summary(
+            {name: int((each.total - each.reserved)
+                       * (each.allocation_ratio or 1))
+             for name, each in found.inventories.items()},
+            dict(found.usages), found.traits)
+
+    def test_examples(self):
+        for expected, wanted, found in (
+                (True, desired(), present(usages={RC: 1})),
+                (True, desired(4), present({RC: inventory(4)}, usages={})),
+                (True, desired(0), present({}, usages={})),
+                (True, desired(traits=frozenset({'CUSTOM_A'})),
+                 present(traits=['CUSTOM_A', 'CUSTOM_B'], usages={})),
+                (False, desired(traits=frozenset({'CUSTOM_A'})),
+                 present(usages={})),
+                (False, desired(stale_traits=frozenset({'CUSTOM_A'})),
+                 present(traits=['CUSTOM_A'], usages={})),
+                (False, desired(), present(traits=[MARK], usages={})),
+                (False, desired(), present({RC: inventory(1, 1)}, usages={})),
+                (False, desired(), present({RC: inventory(2)}, usages={})),
+                (False, desired(), present({'VGPU': inventory()}, usages={})),
+                (False, desired(), present(usages={RC: 2})),
+                (False, desired(missing=1), present(usages={RC: 1})),
+                (False, desired(disabled=True),
+                 present({RC: inventory(1, 1)}, usages={}))):
+            self.assertEqual(expected, plan.is_in_line(
+                wanted, self.summary(found)), (wanted, found))
+
+    @given(st.data())
+    def test_as_decided_when_looked_at(self, data):
+        number = st.integers(0, 2)
+        wanted = desired(
+            data.draw(number), missing=data.draw(number),
+            free=data.draw(number), disabled=data.draw(st.booleans()),
+            traits=data.draw(st.frozensets(st.sampled_from(
+                self.TRAITS[:2]))),
+            stale_traits=data.draw(st.frozensets(st.sampled_from(
+                self.TRAITS[:2]))))
+        inventories, usages = {}, {}
+        for name in data.draw(st.sets(st.sampled_from((RC, 'VGPU')))):
+            total = data.draw(st.integers(1, 3))
+            inventories[name] = inventory(
+                total, data.draw(st.integers(0, total)))
+            usages[name] = data.draw(number)
+        found = present(inventories, data.draw(st.sets(
+            st.sampled_from(self.TRAITS))), usages)
+        if not plan.is_in_line(wanted, self.summary(found)):
+            return
+        if any(each.reserved for each in inventories.values()):
+            # A total and a reservation that are both too large by as much.
+            return
+        writes = plan.decide(wanted, found)
+        self.assertFalse(writes.any, writes)
+        self.assertEqual('', writes.waits_for)
