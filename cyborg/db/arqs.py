@@ -122,17 +122,21 @@ def shown(context: cyborg_context.RequestContext, *,
         ``attach_info``.
     """
     with api.reader(context) as session:
-        return session.execute(_filtered(
-            _shown(), context, project_id, instance_uuid, uuids, states)
-        ).all()
+        return _plain_rows(session, _filtered(
+            _shown(), context, project_id, instance_uuid, uuids, states))
 
 
 def shown_with(context: cyborg_context.RequestContext,
                uuids: Iterable[str]) -> Sequence[sa.Row]:
     """Rows as of :func:`shown` with these UUIDs, whoever may see them."""
     with api.reader(context) as session:
-        return session.execute(_shown().where(
-            query.contains(models.ExtARQ.uuid, uuids))).all()
+        return _plain_rows(session, _shown().where(
+            query.contains(models.ExtARQ.uuid, uuids)))
+
+
+def _plain_rows(session: orm.Session, select: sa.Select) -> Sequence[sa.Row]:
+    # A session would make each row twice, in case there are objects in it.
+    return session.connection().execute(select).all()
 
 
 def _shown() -> sa.Select:

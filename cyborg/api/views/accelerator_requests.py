@@ -47,8 +47,10 @@ def handle_info(arq, version: microversions.Version) -> dict[str, Any]:
     """
     info = arq.attach_handle_info or {}
     shown = {key: value for key, value in info.items()
-             if key not in attach_info.METADATA}
-    if version < microversions.HANDLE_SETTINGS or not arq.attach_handle_uuid:
+             if key not in attach_info.METADATA} if info else {}
+    if not arq.attach_handle_uuid:
+        return shown
+    if version < microversions.HANDLE_SETTINGS:
         return shown
     names = _SETTINGS_OF_PCI if (
         arq.attach_handle_type == constants.AH_TYPE_PCI) else _SETTINGS

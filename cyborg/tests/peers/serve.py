@@ -3,10 +3,11 @@
 
 ``serve.py MODULE:ATTRIBUTE PORT [ARGUMENTS SEEN BY THE APPLICATION…]``
 Runs under any Python environment, so it needs nothing but the standard
-library.
+library. ``SERVE_WORKERS`` in the environment makes several processes of it.
 """
 
 import importlib
+import os
 import socketserver
 import sys
 from wsgiref import simple_server
@@ -27,15 +28,43 @@ class Quiet(simple_server.WSGIRequestHandler):
         return self.client_address[0]
 
 
+def load(target):
+    module, attribute = target.split(':')
+    application = getattr(importlib.import_module(module), attribute)
+    return application if attribute == 'application' else application()
+
+
+def more_workers(server, target, count):
+    """Fork processes that serve, too, once this one listens.
+
+    One after the other loads the application: the first may make tables.
+
+    :returns: what lets them begin when it is closed
+    """
+    waiting, begin = os.pipe()
+    for _ in range(count):
+        loading, loaded = os.pipe()
+        if not os.fork():
+            os.close(begin)
+            server.set_app(load(target))
+            os.close(loaded)
+            os.read(waiting, 1)
+            server.serve_forever()
+        os.close(loaded)
+        os.read(loading, 1)
+    return begin
+
+
 def main():
     target, port = sys.argv[1], int(sys.argv[2])
     sys.argv[1:] = sys.argv[3:]
-    module, attribute = target.split(':')
-    application = getattr(importlib.import_module(module), attribute)
-    if attribute != 'application':
-        application = application()
-    server = simple_server.make_server(
-        '127.0.0.1', port, application, Server, Quiet)
+    server = Server(('127.0.0.1', port), Quiet, bind_and_activate=False)
+    server.server_bind()
+    begin = more_workers(server, target,
+                         int(os.environ.get('SERVE_WORKERS', '1')) - 1)
+    server.set_app(load(target))
+    server.server_activate()
+    os.close(begin)
     print('serving', target, flush=True)
     server.serve_forever()
 
