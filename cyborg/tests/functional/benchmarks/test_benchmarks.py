@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 from cyborg.tests import base
+from cyborg.tests.fixtures import database
+from cyborg.tests.fixtures import rabbit
 
 BENCHMARKS = pathlib.Path(__file__).parents[4] / 'benchmarks'
 
@@ -43,6 +45,37 @@ class BenchmarksTest(base.TestCase):
         statements, calls = found['unchanged report, 16 devices']
         self.assertLess(statements, 16)
         self.assertEqual(1, calls)
+
+    def test_host(self):
+        """PERF-4, PERF-5, PERF-6"""
+        # Skips where there is none.
+        self.useFixture(database.MariaDatabase())
+        found = self.figures('host', '--others', '20', '--arqs', '64',
+                             '--repeat', '1')
+        quiet, bind = found['unchanged report'], found['bind 16']
+        self.assertEqual((1, 2, 1), (quiet['rpc'], quiet['sql'],
+                                     quiet['http']))
+        self.assertLess(quiet['bytes'], 4096)
+        self.assertLessEqual(bind['sql'], 12 + 2 * 16)
+        # Of a request: its own row and that of its handle.
+        for each in found.values():
+            self.assertLessEqual(each['locks'], 10 * 2 * 16)
+        self.assertEqual(1, found['list of 64 requests']['sql'])
+
+    def test_fleet(self):
+        """Every part works for every report."""
+        self.useFixture(database.MariaDatabase())
+        self.useFixture(rabbit.RabbitVirtualHost())
+        found = self.figures('fleet', '--agents', '2', '--devices', '2',
+                             '--others', '4', '--conductors', '1',
+                             '--rounds', '4')
+        self.assertEqual(
+            {'first report', 'unchanged report', 'whole report'}, set(found))
+        for each in found.values():
+            self.assertEqual({'agents', 'conductors', 'Placement', 'MariaDB',
+                              'RabbitMQ'}, set(each['ms']))
+            self.assertGreater(each['minute'], 0)
+        self.assertGreater(found['first report']['ms']['conductors'], 0)
 
     def test_cleaner(self):
         """CLEAN-1: two calls, whatever the number of disks."""
