@@ -14,6 +14,7 @@ from cyborg.conductor import binding
 from cyborg.conductor import object_dispatch
 from cyborg.conductor import programming
 from cyborg.conductor.providers import sync as provider_sync
+from cyborg.conductor.report import patience as report_patience
 from cyborg.conductor.report import reporter
 from cyborg.db import arqs
 from cyborg.db import unbinding
@@ -44,11 +45,13 @@ class ConductorManager:
     :param placement: a PlacementClient, made of ``[placement]`` if left out.
     :param agent: an AgentAPI.
     :param nova: a NovaClient, made of ``[nova]`` if left out.
+    :param patience: seconds after which a report is answered that goes on.
     """
 
     target = messaging.Target(version='1.2')
 
-    def __init__(self, *, placement=None, agent=None, nova=None):
+    def __init__(self, *, placement=None, agent=None, nova=None,
+                 patience: float | None = None):
         placement = placement or placement_client.PlacementClient()
         self._agent = agent or agent_rpcapi.AgentAPI()
         if nova is None:
@@ -56,12 +59,14 @@ class ConductorManager:
                     else _NoNova())
         self._providers = provider_sync.ProviderSync(placement)
         self._reporter = reporter.Reporter(self._providers)
+        self._patience = report_patience.Patience(patience)
         self._binder = binding.Binder(
             self._agent, nova, programming.Programmer(self._agent, placement))
 
     def _stop(self) -> None:
         """Finish what goes on behind answered calls."""
         self._binder.stop()
+        self._patience.stop()
         self._providers.stop()
 
     # Version 1.0
@@ -70,9 +75,9 @@ class ConductorManager:
     def report_data(self, context, hostname: str,
                     driver_device_list: list) -> None:
         """See :meth:`cyborg.conductor.report.reporter.Reporter.report`."""
-        self._reporter.report(
-            context, hostname,
-            inventory_values.discovered_devices(driver_device_list))
+        found = inventory_values.discovered_devices(driver_device_list)
+        self._patience.wait(context, hostname, lambda: self._reporter.report(
+            context, hostname, found))
 
     @_answers
     @deadline.in_time

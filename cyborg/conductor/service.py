@@ -57,7 +57,11 @@ class ConductorService(service.RPCService):
         self._expects_nova = expects_nova
         objects.register_all()
         self._placement = placement_client.PlacementClient()
-        self.manager = manager.ConductorManager(placement=self._placement)
+        # Agents wait as long as this service does, if nobody set another
+        # limit on their hosts.
+        self.manager = manager.ConductorManager(
+            placement=self._placement,
+            patience=CONF.rpc_response_timeout / 2)
         super().__init__(
             NAME, constants.CONDUCTOR_TOPIC, self.manager,
             serializer=objects_base.CyborgObjectSerializer(),
