@@ -81,7 +81,8 @@ class Run:
         self.crew.each(lambda wanted: self._attempt(wanted, action), todo,
                        # Of the request, for the lines of the log.
                        self.context.update_store)
-        if self.crew.is_alone or not any(map(self._met_others, todo)):
+        if (self.crew.is_alone or len(todo) < 2
+                or not any(map(self._met_others, todo))):
             return
         self._unanswered = 0
         for wanted in todo:

@@ -174,14 +174,17 @@ class KillTest(ProcessCase):
 
     def test_killed_around_each_write_to_placement(self):
         """Before, between and after the writes of new devices."""
-        devices = [base.device(1), base.device(2)]
-        last = [self.killed_at(match, *devices) for match in (
-            'GET /resource_providers', 'POST /resource_providers',
-            'PUT .*inventories', 'PUT .*/traits$')]
+        devices = [base.device(bus) for bus in range(1, 6)]
+        # With a device more each time: what one report has under way when it
+        # is killed is up to chance.
+        last = [self.killed_at(match, *devices[:count])
+                for count, match in enumerate((
+                    'GET /resource_providers', 'POST /resource_providers',
+                    'PUT .*inventories', 'PUT .*/traits$'), 2)]
         self.start()
         self.report(*devices)
         self.report(*devices)
-        self.assertConverged(2)
+        self.assertConverged(5)
         for thread in last:
             thread.join(300)
 
