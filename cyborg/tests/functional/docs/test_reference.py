@@ -64,6 +64,16 @@ class CostsTest(base.MessageCase):
                 self.row('binding'), self.cost(
                     lambda arq=arq, provider=provider:
                     self.cloud.bind_provider(provider, arq=arq)))
+            self.cloud.placement.deallocate = lambda *args, **kwargs: None
+            self.assertEqual(self.row('unbinding'), self.cost(
+                lambda arq=arq: self.cloud.unbind(arq)))
+            self.cloud.bind_provider(provider, arq=arq)
+            instance = self.cloud.arq(arq)['instance_uuid']
+            self.assertEqual(self.row('deleting'), self.cost(
+                lambda instance=instance: self.cloud.api.delete(
+                    '/v2/accelerator_requests?instance=' + instance)))
+            arq = self.cloud.create_arq()
+            self.cloud.bind_provider(provider, arq=arq)
             for path in ('', '/' + arq):
                 self.assertEqual(
                     self.row('showing or listing'), self.cost(
