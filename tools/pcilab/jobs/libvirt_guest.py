@@ -69,6 +69,9 @@ def _start():
             'remember_owner = 0', 'stdio_handler = "file"')))
     pathlib.Path('/etc/libvirt/libvirtd.conf').write_text(
         'unix_sock_group = "root"\nauth_unix_rw = "none"\n')
+    # Without /dev/vfio/vfio, libvirt says that the host cannot pass devices
+    # through, and loads no module by itself.
+    run('modprobe', 'vfio-pci')
     run('libvirtd', '-d')
     until(lambda: os.path.exists('/run/libvirt/libvirt-sock'), 'libvirt')
 
