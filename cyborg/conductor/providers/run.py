@@ -29,7 +29,7 @@ _UNKNOWN = -1
 _GIVE_UP_AFTER = 3
 # From so many providers on, and such a part of the tree, one question about
 # all of the tree costs Placement less than two about each.
-_MANY, _PART = 2, 16
+_MANY, _PART = 2, 256
 
 
 @dataclasses.dataclass(frozen=True)
