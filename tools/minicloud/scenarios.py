@@ -373,7 +373,7 @@ def shelve_unshelve(lab):
     lab.act(server, 'SHELVED_OFFLOADED', shelve=None)
     check(lab.arqs(server) == [], 'requests of an offloaded server: %s',
           lab.arqs(server))
-    lab.act(server, 'ACTIVE', unshelve=None)
+    lab.act(server, 'ACTIVE', unshelve={'host': FAKE.name})
     lab.bound(server)
     lab.delete(server)
 

@@ -62,6 +62,13 @@ class CommandsTest(base.TestCase):
                  for name in re.findall(r'``([a-z-]+)``', line)}
         self.assertEqual(there, named)
 
+    def test_unshelve_names_its_host(self):
+        """Of two hosts Nova took the one whose libvirt starts no such guest,
+        now and then."""
+        text = (ROOT / 'tools/minicloud/scenarios.py').read_text()
+        asked = re.findall(r"\bunshelve'?[=:] ?(.)(.{6})", text)
+        self.assertEqual([('{', "'host'")] * 3, asked)
+
 
 class LabTest(base.TestCase):
     """The jobs of the PCI lab, which only a machine of its own can run."""
