@@ -197,7 +197,10 @@ class Job:
             return False
         try:
             self._follow(self.entry.scdw10)
-        except errors.SanitizeNotOurs as error:
+            # Nobody has held the disk since that predecessor went.
+            erase.check_untouched(self._controller)
+        except (errors.SanitizeNotOurs,
+                errors.WrittenSinceSanitize) as error:
             LOG.info('%s It is cleaned again.', error)
             return False
         return True
@@ -265,25 +268,24 @@ class Job:
     def _release_once(self) -> None:
         view = self._fresh()
         if self._came_through(view):
-            self._seal(view.generation)
+            self._seal(view.provider, view.generation)
             return
         self._ask_placement(view)
         generation = placement_view.unmark(self._means.client, view)
         self._save(state=State.RELEASING, reason=states.VERIFIED,
-                   generation=generation)
-        self._seal(placement_view.release(self._means.client, view.provider,
-                                          generation))
+                   provider=view.provider, generation=generation)
+        self._seal(view.provider, placement_view.release(
+            self._means.client, view.provider, generation))
 
     def _came_through(self, view) -> bool:
         """Whether a release that got no answer was written all the same."""
         return (self.entry.state is State.RELEASING and view is not None
-                and view.reserved == 0
-                and view.generation == self.entry.generation + 1)
+                and view.reserved == 0 and self.entry.moved(view) == 1)
 
-    def _seal(self, generation: int) -> None:
+    def _seal(self, provider: str, generation: int) -> None:
         self._save(state=State.SEALED, reason=states.VERIFIED, detail='',
-                   generation=generation, clean=True, failures=0,
-                   consumer='', since=self._means.now(), binding=None)
+                   provider=provider, generation=generation, clean=True,
+                   failures=0, consumer='', since=self._means.now(), binding=None)
 
 
 #: What passes by itself, whatever the disk.

@@ -320,7 +320,7 @@ class Cleaner:
         away = decision.state is State.ABSENT
         entry = entry.gone() if away else dataclasses.replace(
             entry.back(), state=decision.state, reason=decision.reason,
-            detail='', generation=view.generation)
+            detail='', generation=view.generation, provider=view.provider)
         entry = dataclasses.replace(entry, clean=decision.clean,
                                     address=address, since=self._now())
         if decision.state is State.IN_USE and before.state is not (

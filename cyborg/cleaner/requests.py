@@ -119,8 +119,9 @@ class Operators:
                         'reason': request.reason and ': ' + request.reason})
         changed = dataclasses.replace(changed, since=self._now(), detail='')
         if changed.state is State.SEALED:
-            changed = dataclasses.replace(changed, generation=(
-                self._offer(changed, view)))
+            changed = dataclasses.replace(
+                changed, generation=self._offer(changed, view),
+                provider=view.provider)
         elif view is not None and not view.fully_reserved:
             placement_view.reserve(self._view.client, view.provider,
                                    view.generation)

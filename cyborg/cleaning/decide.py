@@ -111,7 +111,7 @@ def _by_others(view):
 
 def _sealed(view, _host, entry):
     if not view.fully_reserved:
-        if view.reserved == 0 and view.generation == entry.generation:
+        if view.reserved == 0 and entry.moved(view) == 0:
             return Decision(Step.NOTHING, State.SEALED, entry.reason,
                             entry.clean)
         return _kept_reserved(view, State.DIRTY, states.SEAL_BROKEN)
@@ -119,7 +119,7 @@ def _sealed(view, _host, entry):
         # One write, which was the reservation: nobody used it in between.
         return Decision(
             Step.NOTHING, State.HELD, states.OTHERS,
-            clean=entry.clean and view.generation == entry.generation + 1)
+            clean=entry.clean and entry.moved(view) == 1)
     return Decision(Step.NOTHING, State.DIRTY, states.SEAL_BROKEN)
 
 
@@ -142,13 +142,16 @@ def _under_way(view, host, entry):
         return Decision(Step.RESERVE, State.DIRTY, states.RESERVATION_LOST)
     if host.working:
         return Decision(Step.NOTHING, None)
+    if entry.moved(view) is None:
+        # Another provider: somebody may have had the disk since.
+        return Decision(Step.NOTHING, State.DIRTY, states.RESERVATION_LOST)
     if entry.state is State.VERIFYING:
         return Decision(Step.NOTHING, State.DIRTY, states.INTERRUPTED)
     return Decision(Step.RESUME, State.CLEANING, entry.reason)
 
 
 def _releasing(view, host, entry):
-    if view.reserved == 0 and view.generation == (entry.generation or 0) + 1:
+    if view.reserved == 0 and entry.moved(view) == 1:
         return Decision(Step.NOTHING, State.SEALED, states.VERIFIED,
                         clean=True)
     if not view.fully_reserved:
@@ -171,7 +174,7 @@ def _error(view, _host, entry):
 def _held(view, _host, entry):
     if entry.reason != states.OTHERS:
         return _kept_reserved(view, State.HELD, entry.reason)
-    moved = view.generation - (entry.generation or 0)
+    moved = entry.moved(view)
     if view.fully_reserved:
         return Decision(Step.NOTHING, State.HELD, states.OTHERS,
                         clean=entry.clean and moved == 0)

@@ -54,6 +54,8 @@ class Entry:
     :ivar since: seconds since the epoch, likewise every other time.
     :ivar generation: of the provider, after our last look or write. That of
         a sealed disk is the seal.
+    :ivar provider: whose generation that is. Nova may make a disk's provider
+        anew, with another UUID and a count that begins again.
     :ivar clean: verified, and nobody used it since.
     :ivar was: the state before ABSENT, ``was_reason`` its reason.
     :ivar baseline: the disk as it was recorded before its first user.
@@ -86,11 +88,21 @@ class Entry:
     failures: int = 0
     not_before: float = 0.0
     consumer: str = ''
+    provider: str = ''
 
     @property
     def known(self) -> bool:
         """Whether the disk itself has told who it is."""
         return bool(self.serial)
+
+    def moved(self, view: View) -> int | None:
+        """Writes to the provider since the last one that is known.
+
+        None when it is another provider: anybody may have had the disk.
+        """
+        if view.provider != self.provider or self.generation is None:
+            return None
+        return view.generation - self.generation
 
     def gone(self) -> 'Entry':
         """As it is noted while the host does not have the disk."""

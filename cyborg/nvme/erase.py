@@ -129,6 +129,18 @@ def follow(controller: Controller, scdw10: int) -> float | None:
     raise errors.SanitizeFailed(controller.disk, log.status.name.lower())
 
 
+def check_untouched(controller: Controller) -> None:
+    """Whether nothing was written since the sanitize that succeeded last.
+
+    NVM Express Base Specification, Sanitize Status log page, Global Data
+    Erased.
+
+    :raises WrittenSinceSanitize: or the controller does not tell.
+    """
+    if not controller.sanitize_log().global_erased:
+        raise errors.WrittenSinceSanitize(controller.disk)
+
+
 def finish(controller: Controller, recorded: records.Baseline,
            limits: Limits, ask: Guard) -> nvme_controller.Inventory:
     """Give back what was lifted, and see that all is as recorded.

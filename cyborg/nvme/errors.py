@@ -235,6 +235,18 @@ class SanitizeNotOurs(NvmeError):
             'was %08x. It counts as not erased.' % (found, expected))
 
 
+class WrittenSinceSanitize(NvmeError):
+    """The controller does not say that nothing was written since."""
+
+    reason = 'written since sanitize'
+
+    def __init__(self, disk: str):
+        super().__init__(
+            disk, 'its sanitize has succeeded, and its log does not say that '
+            'nothing was written since (Global Data Erased). It counts as '
+            'not erased.')
+
+
 class NotErased(NvmeError):
     """Data that was there before can still be read."""
 

@@ -258,3 +258,11 @@ class OneTimeUseHistoriesTest(HistoriesTest):
     """CLEAN-12: where Nova reserves in the claim there is no window."""
 
     one_time_use = True
+
+    def test_seed_1647(self):
+        """CLEAN-9: a guest had the disk of a cleaner that was killed.
+
+        Its sanitize had ended and was followed, in a provider that Nova had
+        made anew and whose generation was the same by chance.
+        """
+        History(self, 1647).run()

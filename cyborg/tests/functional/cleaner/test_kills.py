@@ -13,6 +13,7 @@ from cyborg.tests import amount
 from cyborg.tests.functional.cleaner import base
 
 ONE = base.ONE
+SECRET = b'secret'.ljust(512, b'!')
 #: Commands of a disk that only look.
 _LOOKS = {'Identify', 'Get Log Page', 'rescan'}
 
@@ -21,20 +22,25 @@ class Killer:
     """Ends the process at one of the points that it passes.
 
     :ivar at: number of the point, from 0; None lets it live.
+    :ivar after: or names of points, at the second one of which after the
+        first it ends; () for none.
     """
 
     def __init__(self):
         self.at: int | None = None
+        self.after: tuple[str, ...] = ()
         self.passed: list[str] = []
 
     def begin(self, at: int | None) -> None:
-        self.at, self.passed = at, []
+        self.at, self.after, self.passed = at, (), []
 
     def point(self, stage: str, name: str) -> None:
         if name in _LOOKS:
             return
         self.passed.append('%s %s' % (stage, name))
-        if len(self.passed) - 1 == self.at:
+        if len(self.passed) - 1 == self.at or (
+                self.after and self.passed[-1] == self.after[1]
+                and self.after[0] in self.passed):
             raise sim_kernel.Killed(self.passed[-1])
 
     def around(self, function, name: str):
@@ -138,6 +144,53 @@ class KillTest(base.CleanerTestCase):
                      'before put_aggregates', 'before Sanitize',
                      'after Sanitize', 'before write'):
             self.assertIn(name, points)
+
+
+    def killed_after_the_erase(self) -> None:
+        """The erase has ended and is written down; what follows is not."""
+        consumer, guest = self.host.boot()
+        guest.write(1, 0, SECRET)
+        self.host.look()
+        self.host.delete(consumer, guest)
+        self.killer.begin(None)
+        self.killer.after = ('after Sanitize', 'after journal')
+        for _look in range(3):
+            self.host.clock.pass_(60)
+            try:
+                self.host.look()
+            except sim_kernel.Killed:
+                killed(self.host)
+                self.killer.begin(None)
+                return
+        self.fail('it was never killed')
+
+    def test_written_after_the_erase_that_is_followed(self):
+        """CLEAN-24: what a dead process held, anybody can write to."""
+        self.killed_after_the_erase()
+        self.assertNotIn(SECRET, self.host.media())
+        intruder = self.host.guest(ONE)
+        intruder.write(1, 0, SECRET)
+        intruder.leave()
+        self.assertCleanedAgain()
+
+    def test_given_to_a_guest_after_the_erase_that_is_followed(self):
+        """CLEAN-9: Nova made the provider anew, and a guest came and went."""
+        self.killed_after_the_erase()
+        self.host.placement.delete_provider(self.host.providers[ONE])
+        self.host.add_provider(ONE)
+        consumer, guest = self.host.boot()
+        guest.write(1, 0, SECRET)
+        self.host.delete(consumer, guest)
+        self.assertCleanedAgain()
+
+    def assertCleanedAgain(self):
+        start(self.host, self.killer)
+        for _look in range(3):
+            self.host.clock.pass_(60)
+            self.host.look()
+        self.assertEqual(('sealed', 'verified'), self.host.state())
+        self.assertOffered()
+        self.assertNotIn(SECRET, self.host.media())
 
 
 class FormatKillTest(KillTest):

@@ -32,7 +32,7 @@ def host(displaced='', working=False, ours=False, selected=True,
 def entry(state: State, **changes) -> records.Entry:
     return records.Entry(**{
         'serial': SERIAL, 'model': MODEL, 'address': ADDRESS, 'state': state,
-        'generation': 7, 'since': NOW - 100,
+        'generation': 7, 'provider': 'rp', 'since': NOW - 100,
         'clean': state is State.SEALED, **changes})
 
 

@@ -21,6 +21,7 @@ OURS = {'reserved': 1, 'marked': True}
 ONCE = {'reserved': 1, 'one_time_use': True}
 NEXT = {'generation': 8}
 LATER = {'generation': 9}
+ANEW = {'provider': 'made-anew'}
 
 #: (why, entry or None, view, step, state, reason)
 TABLE = [
@@ -113,6 +114,20 @@ TABLE = [
     ('CLEAN-10 held dirty and given back', entry(
         State.HELD, reason='reserved by others'), OPEN | NEXT,
      Step.RESERVE, State.DIRTY, 'seal broken'),
+    # Nova made its provider anew, and the count happens to be the same.
+    ('CLEAN-9 offered by Nova', entry(State.SEALED), OPEN | ANEW,
+     Step.RESERVE, State.DIRTY, 'seal broken'),
+    ('CLEAN-9 offered by Nova, reserved by others', entry(State.SEALED),
+     TAKEN | NEXT | ANEW, Step.NOTHING, State.HELD, 'reserved by others'),
+    ('CLEAN-9 used and freed while nobody cleaned', entry(State.CLEANING),
+     ONCE | ANEW, Step.NOTHING, State.DIRTY, 'reservation lost'),
+    ('CLEAN-9 used and freed while verified', entry(State.VERIFYING),
+     ONCE | ANEW, Step.NOTHING, State.DIRTY, 'reservation lost'),
+    ('CLEAN-9 open as if released', entry(State.RELEASING),
+     OPEN | NEXT | ANEW, Step.RESERVE, State.DIRTY, 'reservation lost'),
+    ('CLEAN-9 open as if given back', entry(
+        State.HELD, reason='reserved by others', clean=True),
+     OPEN | NEXT | ANEW, Step.RESERVE, State.DIRTY, 'seal broken'),
     # It was away.
     ('CLEAN-24 back as it was', entry(
         State.ABSENT, was=State.SEALED, clean=True, was_reason='verified'),
@@ -284,13 +299,16 @@ class EveryStateAndView(testtools.TestCase):
 
     def test_a_disk_is_offered_by_a_seal_alone(self):
         """CLEAN-23: sealed follows from a verified erase and from nothing."""
-        for state, reserved, moved, reason, clean in itertools.product(
-                State, (0, 1), (0, 1, 2), sorted(states.MEANINGS),
-                (False, True)):
+        for state, reserved, moved, reason, clean, provider in (
+                itertools.product(State, (0, 1), (0, 1, 2),
+                                  sorted(states.MEANINGS), (False, True),
+                                  ('rp', 'made-anew'))):
             decision = builders.decided(
-                view(reserved=reserved, generation=7 + moved), host(),
+                view(reserved=reserved, generation=7 + moved,
+                     provider=provider), host(),
                 entry(state, reason=reason, clean=clean, was=State.DIRTY))
             if decision.state is State.SEALED:
+                self.assertEqual('rp', provider)
                 self.assertIn((state, moved), {
                     (State.SEALED, 0), (State.RELEASING, 1),
                     (State.HELD, 1)})
