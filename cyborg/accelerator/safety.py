@@ -7,6 +7,7 @@ Shared by the drivers that can hand out such devices (specification,
 
 from collections.abc import Hashable
 from collections.abc import Iterable
+from typing import Any
 
 from cyborg.common import exception
 from cyborg.conf import CONF
@@ -49,14 +50,14 @@ class Announcer:
     def __init__(self):
         self._said: set = set()
 
-    def first_time(self, *what) -> bool:
+    def first_time(self, *what: Any) -> bool:
         """True for the first call with these arguments, then False."""
         if what in self._said:
             return False
         self._said.add(what)
         return True
 
-    def unsafe_device(self, log, driver_name: str, address: str) -> None:
+    def unsafe_device(self, log: Any, driver_name: str, address: str) -> None:
         """Warn that an unsafe device is admitted."""
         if self.first_time('unsafe', address):
             log.warning(_WARNING, {'address': address, 'host': CONF.host,

@@ -10,6 +10,7 @@ from openstack.config import cloud_region
 from oslo_log import log as logging
 import tenacity
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import sdk
 from cyborg.conf import CONF
@@ -21,7 +22,8 @@ SERVICE_TYPE = 'image'
 _CHUNK_BYTES = 64 * 1024
 
 
-def download(context, image_id: str, path: str) -> None:
+def download(context: cyborg_context.RequestContext, image_id: str, path: str
+             ) -> None:
     """Write the data of an image to a file, its checksum verified.
 
     With credentials in ``[glance]`` the image is read with those, otherwise

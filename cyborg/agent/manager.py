@@ -9,6 +9,7 @@ import oslo_messaging as messaging
 from cyborg.agent import loading
 from cyborg.agent import mdev
 from cyborg.agent import programming
+from cyborg.common import context as cyborg_context
 from cyborg.common import deadline
 
 
@@ -25,8 +26,9 @@ class AgentManager:
         self._drivers = drivers
 
     @deadline.in_time
-    def fpga_program(self, context, controlpath_id: dict,
-                     bitstream_uuid: str, driver_name: str) -> Any:
+    def fpga_program(self, context: cyborg_context.RequestContext,
+                     controlpath_id: dict, bitstream_uuid: str,
+                     driver_name: str) -> Any:
         """Program an FPGA with an image; returns what the driver says.
 
         :raises exception.DriverCannotProgram: no enabled driver does that.
@@ -36,13 +38,13 @@ class AgentManager:
                                    bitstream_uuid, driver_name)
 
     @deadline.in_time
-    def create_vgpu_mdev(self, context, pci_addr: str, asked_type: str,
-                         ah_uuid: str) -> None:
+    def create_vgpu_mdev(self, context: cyborg_context.RequestContext,
+                         pci_addr: str, asked_type: str, ah_uuid: str) -> None:
         """See :func:`cyborg.agent.mdev.create`."""
         mdev.create(pci_addr, asked_type, ah_uuid)
 
     @deadline.in_time
-    def remove_vgpu_mdev(self, context, pci_addr: str, asked_type: str,
-                         ah_uuid: str) -> None:
+    def remove_vgpu_mdev(self, context: cyborg_context.RequestContext,
+                         pci_addr: str, asked_type: str, ah_uuid: str) -> None:
         """See :func:`cyborg.agent.mdev.remove`."""
         mdev.remove(pci_addr, ah_uuid)

@@ -13,6 +13,7 @@ import socket
 from oslo_log import log as logging
 
 from cyborg.agent import root_provider
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.inventory import places
 from cyborg.inventory import values
@@ -42,7 +43,7 @@ def _is_local(name: str) -> bool:
                                               'localhost6')
 
 
-def check(context, hostname: str,
+def check(context: cyborg_context.RequestContext, hostname: str,
           found: Sequence[values.DiscoveredDevice]) -> None:
     """Refuse to report while this machine has devices under another name.
 

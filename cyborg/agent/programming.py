@@ -10,6 +10,7 @@ from oslo_log import log as logging
 from oslo_utils import uuidutils
 
 from cyborg.agent import loading
+from cyborg.common import context as cyborg_context
 from cyborg.common import deadline
 from cyborg.common import exception
 from cyborg.conf import CONF
@@ -37,9 +38,9 @@ def driver_for(drivers: Sequence[loading.LoadedDriver],
         enabled=', '.join(loaded.name for loaded in drivers) or 'none')
 
 
-def program(drivers: Sequence[loading.LoadedDriver], context,
-            controlpath_id: dict, bitstream_uuid: str,
-            driver_name: str) -> Any:
+def program(drivers: Sequence[loading.LoadedDriver],
+            context: cyborg_context.RequestContext, controlpath_id: dict,
+            bitstream_uuid: str, driver_name: str) -> Any:
     """Fetch a bitstream and hand it to the driver.
 
     :param controlpath_id: a control path row, ``cpid_info`` decoded.

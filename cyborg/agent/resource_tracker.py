@@ -69,7 +69,8 @@ class ResourceTracker:
         self._last_number = 0
         self._last = last_report.LastReport()
 
-    def report(self, context, hostname: str) -> None:
+    def report(self, context: cyborg_context.RequestContext, hostname: str
+               ) -> None:
         """Look for devices and report them.
 
         :param hostname: name of the host in Placement and in its rows.
@@ -192,7 +193,8 @@ class ResourceTracker:
                 'name of this machine: do not change its name',
                 getattr(self._conductor, 'version_cap', None), hostname)
 
-    def probe(self, context, hostname: str, timeout: float) -> None:
+    def probe(self, context: cyborg_context.RequestContext, hostname: str,
+              timeout: float) -> None:
         """Raise unless a conductor answers a read within ``timeout`` s."""
         quick = conductor_rpcapi.ConductorAPI(timeout=timeout)
         with objects_base.indirection(

@@ -10,6 +10,7 @@ import threading
 from oslo_log import log as logging
 import tenacity
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import service
 from cyborg.common.i18n import _
@@ -39,7 +40,8 @@ def candidate_names() -> list[str]:
     return list(dict.fromkeys(name for name in names if name))
 
 
-def find(client: placement.PlacementClient, context) -> str:
+def find(client: placement.PlacementClient,
+         context: cyborg_context.RequestContext) -> str:
     """The first of the names that Placement knows.
 
     :raises HostProviderNotFound: it knows none of them.
@@ -52,8 +54,9 @@ def find(client: placement.PlacementClient, context) -> str:
         host=CONF.host, names=', '.join(names), resource_provider=names[0])
 
 
-def wait(client: placement.PlacementClient, context,
-         stopping: threading.Event) -> str:
+def wait(client: placement.PlacementClient,
+         context: cyborg_context.RequestContext, stopping: threading.Event
+         ) -> str:
     """As :func:`find`, with patience at start.
 
     While Placement does not answer, or not us, there is no limit. Once it

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the WSGI application together."""
 
+from collections.abc import Callable
 import gc
 import logging
 import os
 import sys
+from typing import Any
 
 from paste import deploy
 import pecan
@@ -26,7 +28,7 @@ from cyborg.conf import CONF
 LOG = logging.getLogger(__name__)
 
 
-def make_app(provided: services.Services | None = None):
+def make_app(provided: services.Services | None = None) -> Callable:
     """The application without any middleware that knows callers.
 
     :param provided: what the controllers work with; made from the
@@ -41,7 +43,7 @@ def make_app(provided: services.Services | None = None):
         wrap_app=lambda app: mount.BelowPrefix(errors.ErrorBody(app)))
 
 
-def app_factory(global_config: dict, **local_conf):
+def app_factory(global_config: dict, **local_conf: Any) -> Callable:
     """For PasteDeploy: ``paste.app_factory = cyborg.api.app:app_factory``."""
     rpc.init()
     return make_app()
@@ -76,7 +78,7 @@ def serve_from_here() -> None:
     gc.freeze()
 
 
-def load_app():
+def load_app() -> Callable:
     """The application with the pipeline of ``[api] api_paste_config``.
 
     :raises exception.ConfigInvalid: the file is missing, or an option has a

@@ -10,6 +10,7 @@ import logging
 
 from cyborg import objects
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common.i18n import _
 from cyborg.placement import client as placement
@@ -18,7 +19,8 @@ from cyborg.placement import updates
 LOG = logging.getLogger(__name__)
 
 
-def disable(context, client: placement.PlacementClient, uuid: str) -> None:
+def disable(context: cyborg_context.RequestContext,
+            client: placement.PlacementClient, uuid: str) -> None:
     """Reserve all units of a device, then note that it is disabled.
 
     In this order, a failure in between leaves nothing that could be
@@ -37,7 +39,8 @@ def disable(context, client: placement.PlacementClient, uuid: str) -> None:
     _set_status(device, constants.DEVICE_MAINTAINING)
 
 
-def enable(context, client: placement.PlacementClient, uuid: str) -> None:
+def enable(context: cyborg_context.RequestContext,
+           client: placement.PlacementClient, uuid: str) -> None:
     """Note that a device is enabled, then free what a disable reserved.
 
     In this order, a report that comes in between does not reserve it again.

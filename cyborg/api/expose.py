@@ -44,11 +44,11 @@ class Json(wsme.types.UserType):
     name = 'json'
 
     @staticmethod
-    def validate(value):
+    def validate(value: Any) -> Any:
         return value
 
     @staticmethod
-    def frombasetype(value):
+    def frombasetype(value: Any) -> Any:
         return value
 
 
@@ -59,14 +59,14 @@ class Uuid(wsme.types.UserType):
     name = 'uuid'
 
     @staticmethod
-    def validate(value):
+    def validate(value: Any) -> Any:
         canonical = schemas.canonical_uuid(value)
         if canonical is None:
             raise ValueError(_('Expected a uuid but received %s.') % value)
         return canonical
 
     @staticmethod
-    def frombasetype(value):
+    def frombasetype(value: Any) -> Any:
         return None if value is None else Uuid.validate(value)
 
 
@@ -77,11 +77,11 @@ class Name(wsme.types.UserType):
     name = 'text'
 
     @staticmethod
-    def validate(value):
+    def validate(value: Any) -> Any:
         return schemas.usual_uuid(value)
 
     @staticmethod
-    def frombasetype(value):
+    def frombasetype(value: Any) -> Any:
         return None if value is None else Name.validate(value)
 
 
@@ -92,13 +92,13 @@ class RowId(wsme.types.UserType):
     name = 'integer'
 
     @staticmethod
-    def validate(value):
+    def validate(value: Any) -> Any:
         if not -schemas.MAX_INTEGER - 1 <= value <= schemas.MAX_INTEGER:
             raise ValueError(_('%s is out of range.') % value)
         return value
 
     @staticmethod
-    def frombasetype(value):
+    def frombasetype(value: Any) -> Any:
         return None if value is None else RowId.validate(int(value))
 
 
@@ -149,8 +149,8 @@ def _answer_error(error: Exception):
     return found.document()
 
 
-def expose(*argument_types, allow: Callable[[], None] = _everybody,
-           body=None, status: int = 200):
+def expose(*argument_types: Any, allow: Callable[[], None] = _everybody,
+           body: Any = None, status: int = 200) -> Callable:
     """Decorate a controller's method.
 
     :param allow: raises what the caller is told who may not do this, before

@@ -2,6 +2,7 @@
 """What happens to a request before a controller sees it."""
 
 import json
+from typing import Any
 
 from pecan import hooks
 import webob.exc
@@ -19,7 +20,7 @@ class ServicesHook(hooks.PecanHook):
     def __init__(self, provided: services.Services):
         self._provided = provided
 
-    def on_route(self, state):
+    def on_route(self, state: Any) -> None:
         state.request.services = self._provided
 
 
@@ -30,7 +31,7 @@ class ContextHook(hooks.PecanHook):
     without it, whoever stands in front of the API does.
     """
 
-    def on_route(self, state):
+    def on_route(self, state: Any) -> None:
         environ = state.request.environ
         state.request.context = cyborg_context.RequestContext.from_environ(
             environ, service_catalog=_catalog(environ.get(_CATALOG)))

@@ -2,13 +2,18 @@
 """Programs an FPGA through the agent of its host."""
 
 import json
+from typing import Any
 
 from cyborg import objects
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common.i18n import _
+from cyborg.rpcapi import agent as agent_rpcapi
 
 
-def program(context, agent, deployable, image_uuid: str) -> None:
+def program(context: cyborg_context.RequestContext,
+            agent: agent_rpcapi.AgentAPI, deployable: Any, image_uuid: str
+            ) -> None:
     """Write an image into the device of a deployable.
 
     :raises exception.FPGAProgramError: the driver did not do it.
@@ -22,7 +27,7 @@ def program(context, agent, deployable, image_uuid: str) -> None:
         raise exception.FPGAProgramError(ret=answer)
 
 
-def path_for_agent(path) -> dict:
+def path_for_agent(path: Any) -> dict:
     """A control path as the agent takes it: a row, its info decoded.
 
     :raises exception.CyborgException: the stored info is no JSON.

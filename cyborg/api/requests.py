@@ -13,6 +13,7 @@ from cyborg.api import schemas
 from cyborg.api.schemas import accelerator_requests as arq_schema
 from cyborg.api.schemas import device_profiles as profile_schema
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common.i18n import _
 from cyborg.objects import shown_arq
@@ -23,7 +24,8 @@ LOG = logging.getLogger(__name__)
 _BINDABLE = constants.ARQ_STATES_TRANSFORM_MATRIX[constants.ARQ_BIND_STARTED]
 
 
-def create(context, conductor, profile_name: str
+def create(context: cyborg_context.RequestContext,
+           conductor: conductor_rpcapi.ConductorAPI, profile_name: str
            ) -> list[shown_arq.ShownARQ]:
     """Create all requests that a device profile asks for.
 
@@ -89,7 +91,8 @@ def _take_back(context, uuids: list[str], profile_id: int) -> None:
                          'reason': exception.plain_text(error)})
 
 
-def delete(context, conductor, uuids: Sequence[str],
+def delete(context: cyborg_context.RequestContext,
+           conductor: conductor_rpcapi.ConductorAPI, uuids: Sequence[str],
            by_service: bool) -> None:
     """Delete all of the requests, or none.
 
@@ -132,7 +135,8 @@ def _check_found(found, uuid: str) -> None:
             resource='ExtArq', msg='with uuid=%s' % uuid[:100])
 
 
-def apply(context, conductor,
+def apply(context: cyborg_context.RequestContext,
+          conductor: conductor_rpcapi.ConductorAPI,
           patches: tuple[arq_schema.ArqPatch, ...]) -> None:
     """Bind or unbind, after a look at every request of the patch.
 

@@ -43,7 +43,8 @@ class Endpoint:
         self._hint = hint
         self.counts: collections.Counter = collections.Counter()
 
-    def info(self, ctxt, publisher_id, event_type, payload, metadata):
+    def info(self, ctxt: dict, publisher_id: str, event_type: str,
+             payload: Any, metadata: dict) -> Any:
         return self._hear(event_type, payload)
 
     # A failed start has another priority, and so another queue.

@@ -3,6 +3,7 @@
 
 import oslo_messaging as messaging
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import rpc
 
 #: Not the name of the listeners' pool: oslo.messaging names the queue of a
@@ -21,5 +22,5 @@ class CleanerAPI:
         self._client = rpc.get_client(messaging.Target(topic=TOPIC,
                                                        version=VERSION))
 
-    def hint(self, context, host: str) -> None:
+    def hint(self, context: cyborg_context.RequestContext, host: str) -> None:
         self._client.prepare(server=host).cast(context, 'hint')

@@ -4,6 +4,7 @@
 import os
 import threading
 import time
+from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log as logging
@@ -74,8 +75,8 @@ def settings(conf: cfg.ConfigOpts) -> loop.Settings:
 
 
 def build(conf: cfg.ConfigOpts, disks: nvme_port.Host,
-          client: tree.TreeClient | None = None,
-          **others) -> loop.Cleaner:
+          client: tree.TreeClient | None = None, **others: Any
+          ) -> loop.Cleaner:
     """A cleaner with the options of a configuration.
 
     :param others: see :class:`loop.Cleaner`.

@@ -6,8 +6,10 @@ release leave a request for cyborg-cleaner.
 """
 
 import argparse
+from collections.abc import Iterator
 import json
 import sys
+from typing import Any
 
 from cliff import command
 from cliff import lister
@@ -70,7 +72,7 @@ class _Command(command.Command):
 class ListDisks(_Command, lister.Lister):
     """All disks that are cleaned, and their states."""
 
-    def take_action(self, parsed_args):
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple:
         keys = _KEYS[:-1]
         return keys, [tuple(row(disk)[key] for key in keys)
                       for disk in self.disks()]
@@ -79,10 +81,10 @@ class ListDisks(_Command, lister.Lister):
 class ShowDisk(_Command, show.ShowOne):
     """One disk: its state, why, and the way out."""
 
-    def get_parser(self, prog_name):
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         return self._parser(super().get_parser(prog_name))
 
-    def take_action(self, parsed_args):
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple:
         for disk in self.disks():
             if disk.address == parsed_args.device:
                 return self._shown(disk)
@@ -112,10 +114,10 @@ class Check(_Command, lister.Lister):
     """
 
     @property
-    def formatter_default(self):
+    def formatter_default(self) -> str:
         return 'value'
 
-    def run(self, parsed_args):
+    def run(self, parsed_args: argparse.Namespace) -> int:
         self.status = UNKNOWN
         try:
             super().run(parsed_args)
@@ -127,14 +129,14 @@ class Check(_Command, lister.Lister):
             self.app.stderr.write('%s: %s\n' % (NAME, error))
         return self.status
 
-    def take_action(self, parsed_args):
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple:
         found = list(self.findings(self.disks()))
         self.status = max((finding[0] for finding in found), default=WELL)
         return ('address', 'kind', 'name', 'detail'), [
             finding[1:] for finding in found]
 
     @staticmethod
-    def findings(disks: list[preview.Disk]):
+    def findings(disks: list[preview.Disk]) -> Iterator[tuple]:
         for disk in disks:
             if disk.trouble:
                 yield (UNKNOWN, disk.address, 'unknown', 'placement',
@@ -227,7 +229,7 @@ class NvmeApp(tool.Tool):
                                 reason=True)}, options, **kwargs)
         self._host = host
 
-    def host(self):
+    def host(self) -> local.Host:
         """The disks of this host, without any privilege."""
         return self._host or local.Host(linux.Kernel(
             nvme_facts.Roots(sys=CONF.pci.sysfs_path)))
@@ -241,7 +243,8 @@ class NvmeApp(tool.Tool):
         option_values.check(CONF, 'cleaner', 'nvme', 'pci')
 
 
-def main(argv: list[str] | None = None, host=None, **streams) -> int:
+def main(argv: list[str] | None = None, host: local.Host | None = None,
+         **streams: Any) -> int:
     """Run one command.
 
     :param host: the disks, in place of the machine's.

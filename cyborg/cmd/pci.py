@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import sys
+from typing import Any
 
 from cliff import command
 from cliff import lister
@@ -45,7 +46,7 @@ class _Command(command.Command):
 class ListDevices(_Command, lister.Lister):
     """All PCI devices of this host, and which would be offered."""
 
-    def take_action(self, parsed_args):
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
         rows = pci_rows.devices(self.survey())
         if parsed_args.formatter == 'table' and not parsed_args.columns:
             return pci_rows.HEADINGS, [pci_rows.for_people(r) for r in rows]
@@ -56,13 +57,13 @@ class ListDevices(_Command, lister.Lister):
 class ShowDevice(_Command, show.ShowOne):
     """One PCI device, and why it would be offered or not."""
 
-    def get_parser(self, prog_name):
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('address', metavar='ADDRESS',
                             help='Such as 0000:3b:00.0.')
         return parser
 
-    def take_action(self, parsed_args):
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
         # Before anything is read: the operator waits for the typo.
         wanted = pci_address.PciAddress.parse(parsed_args.address)
         found = self.survey()
@@ -87,7 +88,7 @@ class ShowDevice(_Command, show.ShowOne):
 class Tree(_Command):
     """Devices by NUMA node, root port, physical and virtual function."""
 
-    def take_action(self, parsed_args):
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
         stream = self.app.stdout
         colour = stream.isatty() and 'NO_COLOR' not in os.environ
         for line in pci_tree.lines(
@@ -102,10 +103,10 @@ class Check(lister.Lister):
     """
 
     @property
-    def formatter_default(self):
+    def formatter_default(self) -> str:
         return 'value'
 
-    def get_parser(self, prog_name):
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--persisted', action='store_true',
@@ -117,7 +118,7 @@ class Check(lister.Lister):
             help='How long to wait for a conductor (default: %(default)s).')
         return parser
 
-    def run(self, parsed_args):
+    def run(self, parsed_args: argparse.Namespace) -> int:
         # The drivers' own warnings are among the findings.
         with _quiet('cyborg'):
             self.status = pci_check.UNKNOWN
@@ -136,7 +137,7 @@ class Check(lister.Lister):
                 self._say(pci_check.UNKNOWN, error)
         return self.status
 
-    def take_action(self, parsed_args):
+    def take_action(self, parsed_args: argparse.Namespace) -> Any:
         self.app.read_configuration()
         findings = pci_check.local()
         if parsed_args.persisted and not pci_check.status(findings):
@@ -206,7 +207,7 @@ def _seconds(text: str) -> float:
     return value
 
 
-def main(argv: list[str] | None = None, **streams) -> int:
+def main(argv: list[str] | None = None, **streams: Any) -> int:
     """Run one command.
 
     :param streams: ``stdout``, ``stderr`` in place of the process's.

@@ -21,7 +21,7 @@ from cyborg.common import config
 class Lines(columns.FormattableColumn):
     """A list: one item a line for people, a list for programs."""
 
-    def human_readable(self):
+    def human_readable(self) -> str:
         return '\n'.join(self._value)
 
 
@@ -49,7 +49,9 @@ class Tool(app.App):
                          command_manager=manager, **kwargs)
         self._arguments = options
 
-    def build_option_parser(self, description, version, argparse_kwargs=None):
+    def build_option_parser(self, description: str, version: str,
+                            argparse_kwargs: dict | None = None
+                            ) -> argparse.ArgumentParser:
         parser = super().build_option_parser(description, version,
                                              argparse_kwargs)
         _add_configuration_options(parser, self.service)

@@ -12,6 +12,7 @@ import uuid
 
 import amqp
 from amqp import exceptions as amqp_exc
+from oslo_config import cfg
 import oslo_messaging as messaging
 from oslo_utils import strutils
 
@@ -32,7 +33,7 @@ class BrokerUnusable(exception.CyborgException):
     _msg_fmt = _('%(option)s = %(url)s of host %(host)s: %(reason)s')
 
 
-def check(url: messaging.TransportURL, topic: str, conf=CONF,
+def check(url: messaging.TransportURL, topic: str, conf: cfg.ConfigOpts = CONF,
           option: str = OPTION) -> None:
     """Return when one host of the URL can be worked with.
 
@@ -90,8 +91,8 @@ def _names(url, host) -> dict[str, str]:
             'all': "'.*' '.*' '.*'"}
 
 
-def reason(error: BaseException, url: messaging.TransportURL, host,
-           conf=CONF) -> str:
+def reason(error: BaseException, url: messaging.TransportURL, host: str,
+           conf: cfg.ConfigOpts = CONF) -> str:
     """Why there is no connection to a host, and what to do.
 
     :param error: of the library that was to connect.

@@ -23,7 +23,7 @@ PROJECT = 'cyborg'
 
 
 def parse_args(argv: list[str], default_config_files: list | None = None,
-               conf=CONF) -> None:
+               conf: cfg.ConfigOpts = CONF) -> None:
     """Read command line and configuration files.
 
     :param argv: as ``sys.argv``, with the name of the command first
@@ -75,7 +75,7 @@ def _holding(content: bytes, arguments, default_config_files) -> str:
     return _('a configuration file')
 
 
-def check_directories(conf=CONF) -> None:
+def check_directories(conf: cfg.ConfigOpts = CONF) -> None:
     """Refuse to go on without files that may be there.
 
     oslo.config takes a directory that this user may not look into for an
@@ -108,7 +108,7 @@ def values_given(conf: cfg.ConfigOpts, group: str, name: str) -> list[str]:
     return list(apart[group][name])
 
 
-def setup_logging(conf=CONF) -> None:
+def setup_logging(conf: cfg.ConfigOpts = CONF) -> None:
     """Start logging as the options say.
 
     :raises exception.ConfigInvalid: a file or directory of them is of no use.
@@ -138,13 +138,13 @@ def setup_logging(conf=CONF) -> None:
 
 
 def prepare(argv: list[str], default_config_files: list | None = None,
-            conf=CONF) -> None:
+            conf: cfg.ConfigOpts = CONF) -> None:
     """What every command does first: configuration, then logging."""
     parse_args(argv, default_config_files, conf)
     setup_logging(conf)
 
 
-def set_api_defaults(conf=CONF) -> None:
+def set_api_defaults(conf: cfg.ConfigOpts = CONF) -> None:
     """Defaults of libraries that only the API loads.
 
     A token in ``X-Service-Token`` counts only when it has one of the service

@@ -4,6 +4,7 @@
 import copy
 import dataclasses
 import math
+from typing import Any
 
 from oslo_context import context
 
@@ -94,7 +95,7 @@ class RequestContext(context.RequestContext):
             values['noted'] = True
         return values
 
-    def changed(self, **values) -> 'RequestContext':
+    def changed(self, **values: Any) -> 'RequestContext':
         """A context that differs in these attributes."""
         other = copy.copy(self)
         # Not the transaction that this one may have open.
@@ -116,7 +117,7 @@ class RequestContext(context.RequestContext):
         return self.changed(not_after=None)
 
     @classmethod
-    def from_dict(cls, values: dict, **kwargs) -> 'RequestContext':
+    def from_dict(cls, values: dict, **kwargs: Any) -> 'RequestContext':
         """The context a peer sent; keys unknown here are passed over."""
         known = {
             'domain_id': values.get('domain'),

@@ -25,6 +25,7 @@ import functools
 import time
 from typing import TypeVar
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conf import CONF
 
@@ -36,13 +37,13 @@ def now() -> float:
     return time.time()
 
 
-def passed(context) -> bool:
+def passed(context: cyborg_context.RequestContext) -> bool:
     """Whether nobody waits for what is done for ``context``."""
     not_after = getattr(context, 'not_after', None)
     return not_after is not None and now() > not_after
 
 
-def check(context) -> None:
+def check(context: cyborg_context.RequestContext) -> None:
     """:raises exception.CallTooLate: nobody waits for what is being done."""
     if passed(context):
         raise exception.CallTooLate(

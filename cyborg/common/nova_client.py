@@ -7,6 +7,7 @@ from keystoneauth1 import exceptions as ks_exc
 from oslo_log import log as logging
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import sdk
 
@@ -35,8 +36,8 @@ class NovaClient:
                                       service_user=True)
         return self._given
 
-    def notify_bind(self, context, instance_uuid: str,
-                    statuses: Mapping[str, str]) -> None:
+    def notify_bind(self, context: cyborg_context.RequestContext,
+                    instance_uuid: str, statuses: Mapping[str, str]) -> None:
         """Send one event for each ARQ of an instance, in one request.
 
         :param statuses: ARQ uuid -> ``completed`` or ``failed``

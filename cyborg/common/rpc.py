@@ -7,7 +7,9 @@ A process calls ``init`` once, before it builds clients or servers, and
 
 import logging
 import re
+from typing import Any
 
+from oslo_config import cfg
 import oslo_messaging as messaging
 from oslo_messaging import opts as messaging_opts
 from oslo_messaging.rpc import dispatcher
@@ -46,16 +48,20 @@ class RequestContextSerializer(messaging.Serializer):
     def __init__(self, base: messaging.Serializer | None = None):
         self._base = base or messaging.NoOpSerializer()
 
-    def serialize_entity(self, context, entity):
+    def serialize_entity(self, context: cyborg_context.RequestContext,
+                         entity: Any) -> Any:
         return self._base.serialize_entity(context, entity)
 
-    def deserialize_entity(self, context, entity):
+    def deserialize_entity(self, context: cyborg_context.RequestContext,
+                           entity: Any) -> Any:
         return self._base.deserialize_entity(context, entity)
 
-    def serialize_context(self, context):
+    def serialize_context(self, context: cyborg_context.RequestContext
+                          ) -> dict[str, Any]:
         return context.to_dict()
 
-    def deserialize_context(self, context):
+    def deserialize_context(self, context: dict[str, Any]
+                            ) -> cyborg_context.RequestContext:
         return cyborg_context.RequestContext.from_dict(context)
 
 
@@ -69,7 +75,8 @@ class _Messaging:
 _messaging = _Messaging()
 
 
-def init(conf=CONF, allowed_remote_exmods: tuple[str, ...] = ()) -> None:
+def init(conf: cfg.ConfigOpts = CONF,
+         allowed_remote_exmods: tuple[str, ...] = ()) -> None:
     """Create the transport of this process.
 
     :param allowed_remote_exmods: further modules whose errors are raised
@@ -117,7 +124,8 @@ def get_transport() -> messaging.Transport:
 
 
 def get_client(target: messaging.Target, version_cap: str | None = None,
-               serializer: messaging.Serializer | None = None):
+               serializer: messaging.Serializer | None = None
+               ) -> messaging.RPCClient:
     """An RPC client.
 
     :param target: topic and version
@@ -129,7 +137,8 @@ def get_client(target: messaging.Target, version_cap: str | None = None,
         serializer=RequestContextSerializer(serializer))
 
 
-def waited_for(context, timeout: float | None):
+def waited_for(context: cyborg_context.RequestContext, timeout: float | None
+               ) -> cyborg_context.RequestContext:
     """The context of a call whose answer is waited for.
 
     :param timeout: seconds; None takes ``[DEFAULT] rpc_response_timeout``.
@@ -143,7 +152,8 @@ def waited_for(context, timeout: float | None):
 
 
 def get_server(target: messaging.Target, endpoints: list,
-               serializer: messaging.Serializer | None = None):
+               serializer: messaging.Serializer | None = None
+               ) -> messaging.MessageHandlingServer:
     """An RPC server, not yet started. Requests are served by threads.
 
     No executor is named: oslo.messaging takes threads by itself where nothing

@@ -13,7 +13,9 @@ import signal
 import sys
 import threading
 import time
+from typing import Any
 
+from oslo_config import cfg
 import oslo_messaging as messaging
 from oslo_service import opts as service_opts
 from oslo_service import service
@@ -41,7 +43,7 @@ class StopRequested(exception.CyborgException):
 def wait_for(what: str, check: Callable,
              retry_on: type[Exception] | tuple[type[Exception], ...],
              stopping: threading.Event | None = None,
-             max_pause: float = MAX_PAUSE):
+             max_pause: float = MAX_PAUSE) -> Any:
     """Call ``check`` until it does not raise one of ``retry_on``.
 
     The pauses double from one second to ``max_pause``. A warning tells what
@@ -86,7 +88,8 @@ def wait_for(what: str, check: Callable,
 
 
 def wait_for_broker(topic: str, stopping: threading.Event | None = None,
-                    conf=None, url: messaging.TransportURL | None = None,
+                    conf: cfg.ConfigOpts | None = None,
+                    url: messaging.TransportURL | None = None,
                     option: str = broker.OPTION) -> None:
     """Wait until one host of the transport URL can be worked with.
 

@@ -5,13 +5,15 @@ The service uses none of them. The driver page of the contributor guide says
 what stands in the place of those that are gone.
 """
 
+from typing import Any
+
 from oslo_concurrency import lockutils
 
 #: ``@synchronized('name')``; one at a time within this process.
 synchronized = lockutils.synchronized_with_prefix('cyborg-')
 
 
-def safe_rstrip(value, chars: str | None = None):
+def safe_rstrip(value: Any, chars: str | None = None) -> Any:
     """``value`` without what stands at its end.
 
     What is no text is returned as it is, and so is a text of which nothing

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accelerator requests as users see them."""
 
+from typing import Any
+
 from cyborg.objects import attach_handle_info
 from cyborg.objects import base
 from cyborg.objects import fields
@@ -40,7 +42,8 @@ class ARQ(base.PersistentObject):
         'attach_handle_info': fields.DictOfJsonScalarsField(nullable=True),
     }
 
-    def obj_make_compatible(self, primitive, target_version):
+    def obj_make_compatible(self, primitive: dict[str, Any],
+                            target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
         info = primitive.get('attach_handle_info')
         if base.older(target_version, (1, 2)) and info is not None:
@@ -48,7 +51,7 @@ class ARQ(base.PersistentObject):
                 key: str(value) for key, value in info.items()
                 if key not in _SETTINGS and value is not None}
 
-    def obj_load_attr(self, attrname):
+    def obj_load_attr(self, attrname: str) -> None:
         if attrname != 'attach_handle_info':
             return super().obj_load_attr(attrname)
         raise attach_handle_info.damaged(self)

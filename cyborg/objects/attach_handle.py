@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attach handles: what a guest gets."""
 
+from typing import Any
+
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.inventory import attach_info
 from cyborg.inventory import identity
@@ -33,7 +36,8 @@ class AttachHandle(base.PersistentObject):
     needed_remotely = ('id', 'uuid', 'deployable_id', 'cpid_id',
                        'attach_type', 'attach_info', 'in_use')
 
-    def obj_make_compatible(self, primitive, target_version):
+    def obj_make_compatible(self, primitive: dict[str, Any],
+                            target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
         if base.older(target_version, (1, 1)):
             primitive.pop('arq_uuids', None)
@@ -51,7 +55,8 @@ class AttachHandle(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get(cls, context, uuid: str) -> 'AttachHandle':
+    def get(cls, context: cyborg_context.RequestContext, uuid: str
+            ) -> 'AttachHandle':
         """:raises exception.ResourceNotFound: no such handle."""
         from cyborg.db import api
         from cyborg.db import attach_handles
@@ -91,7 +96,7 @@ class AttachHandle(base.PersistentObject):
             _store(self._context, [change])
             self._stored(change.wanted)
 
-    def change_to(self, new_attach_info: str):
+    def change_to(self, new_attach_info: str) -> Any:
         """What has to be written for :meth:`update_attach_info`.
 
         :returns: a ``cyborg.db.attach_handles.NewText``, or None when

@@ -31,7 +31,7 @@ def _is_plain(value) -> bool:
             or isinstance(value, float) and math.isfinite(value))
 
 
-def damaged(arq) -> exception.AttachInfoInvalid:
+def damaged(arq: Any) -> exception.AttachInfoInvalid:
     """For a request whose stored info is no JSON object of plain values."""
     return exception.AttachInfoInvalid(
         uuid=arq.attach_handle_uuid, host=arq.hostname,

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from oslo_utils import uuidutils
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.objects import base
 from cyborg.objects import fields
@@ -24,7 +25,8 @@ class Attribute(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get(cls, context, uuid: str) -> 'Attribute':
+    def get(cls, context: cyborg_context.RequestContext, uuid: str
+            ) -> 'Attribute':
         """:raises exception.ResourceNotFound: no such attribute."""
         from cyborg.db import attributes
         return cls._from_db_object(context, cls(context),
@@ -32,7 +34,8 @@ class Attribute(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def list(cls, context, *, deployable_id: int | None = None,
+    def list(cls, context: cyborg_context.RequestContext, *,
+             deployable_id: int | None = None,
              deployable_ids: Iterable[int] | None = None,
              key: str | None = None) -> 'AttributeList':
         """Attributes, oldest first, in one SQL statement.

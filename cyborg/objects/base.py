@@ -16,6 +16,7 @@ The innermost block wins, then ``enable``.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Iterator
 import contextlib
 import contextvars
@@ -27,6 +28,7 @@ from oslo_versionedobjects import base as ovo_base
 from oslo_versionedobjects import exception as ovo_exception
 
 from cyborg import objects
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.objects import fields
 
@@ -51,7 +53,7 @@ class _Switch:
 _switch = _Switch()
 
 
-def enable(api) -> None:
+def enable(api: Any) -> None:
     """Send remotable methods of this whole process through ``api``.
 
     :param api: a ``VersionedObjectIndirectionAPI``; None turns it off.
@@ -60,7 +62,7 @@ def enable(api) -> None:
 
 
 @contextlib.contextmanager
-def indirection(api) -> Iterator[None]:
+def indirection(api: Any) -> Iterator[None]:
     """Send the remotable methods of a block through ``api``.
 
     :param api: a ``VersionedObjectIndirectionAPI``; None runs them here.
@@ -72,12 +74,12 @@ def indirection(api) -> Iterator[None]:
         _scoped.reset(token)
 
 
-def local():
+def local() -> contextlib.AbstractContextManager:
     """Run the remotable methods of a block in this process."""
     return indirection(None)
 
 
-def running_in(api, function: Callable) -> Callable:
+def running_in(api: Any, function: Callable) -> Callable:
     """``function`` with indirection through ``api``, in whatever thread."""
 
     @functools.wraps(function)
@@ -108,7 +110,7 @@ def local_only(method: Callable) -> Callable:
 
 class CyborgObjectRegistry(ovo_base.VersionedObjectRegistry):
 
-    def registration_hook(self, cls, index):
+    def registration_hook(self, cls: type, index: int) -> None:
         # objects.Device is the newest registered Device.
         newest = getattr(objects, cls.obj_name(), None)
         if newest is None or (versionutils.convert_version_to_tuple(
@@ -175,7 +177,8 @@ class ObjectListBase(ovo_base.ObjectListBase, CyborgObject):
     """
 
     @classmethod
-    def from_rows(cls, context, rows) -> 'ObjectListBase':
+    def from_rows(cls, context: cyborg_context.RequestContext, rows: Iterable
+                  ) -> 'ObjectListBase':
         return ovo_base.obj_make_list(context, cls(context), rows)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Control paths: where on its host a device is reached."""
 
+from cyborg.common import context as cyborg_context
 from cyborg.objects import base
 from cyborg.objects import fields
 
@@ -20,7 +21,8 @@ class ControlpathID(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get_by_device_id(cls, context, device_id: int) -> 'ControlpathID':
+    def get_by_device_id(cls, context: cyborg_context.RequestContext,
+                         device_id: int) -> 'ControlpathID':
         """:raises exception.ResourceNotFound: the device has none."""
         from cyborg.db import controlpaths
         return cls._from_db_object(

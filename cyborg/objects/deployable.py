@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deployables: the parts of a device that have a resource provider each."""
 
+from typing import Any
+
+from cyborg.common import context as cyborg_context
 from cyborg.objects import base
 from cyborg.objects import fields
 
@@ -25,7 +28,8 @@ class Deployable(base.PersistentObject):
         'arq_uuids': fields.ListOfStringsField(),
     }
 
-    def obj_make_compatible(self, primitive, target_version):
+    def obj_make_compatible(self, primitive: dict[str, Any],
+                            target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
         if base.older(target_version, (1, 2)):
             primitive.pop('arq_uuids', None)
@@ -42,7 +46,8 @@ class Deployable(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get(cls, context, uuid: str) -> 'Deployable':
+    def get(cls, context: cyborg_context.RequestContext, uuid: str
+            ) -> 'Deployable':
         """:raises exception.ResourceNotFound: no such deployable."""
         from cyborg.db import deployables
         return cls._from_db_object(context, cls(context),
@@ -50,7 +55,8 @@ class Deployable(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get_by_rp_uuid(cls, context, rp_uuid: str) -> 'Deployable':
+    def get_by_rp_uuid(cls, context: cyborg_context.RequestContext,
+                       rp_uuid: str) -> 'Deployable':
         """:raises exception.ResourceNotFound: nothing has this provider.
         :raises exception.ExpectedOneObject: several deployables have.
         """
@@ -61,11 +67,11 @@ class Deployable(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def list(cls, context, *, name: str | None = None,
-             device_id: int | None = None, device_uuid: str | None = None,
-             limit: int | None = None, marker: str | None = None,
-             sort_key: str | None = None, sort_dir: str | None = None
-             ) -> 'DeployableList':
+    def list(cls, context: cyborg_context.RequestContext, *,
+             name: str | None = None, device_id: int | None = None,
+             device_uuid: str | None = None, limit: int | None = None,
+             marker: str | None = None, sort_key: str | None = None,
+             sort_dir: str | None = None) -> 'DeployableList':
         """Deployables with exactly these values, in one SQL statement.
 
         Order, paging and errors are those of ``Device.list``. The attributes

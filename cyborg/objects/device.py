@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices: the cards that drivers found."""
 
+from typing import Any
+
+from cyborg.common import context as cyborg_context
 from cyborg.objects import base
 from cyborg.objects import fields
 
@@ -30,7 +33,8 @@ class Device(base.PersistentObject):
                                          nullable=True),
     }
 
-    def obj_make_compatible(self, primitive, target_version):
+    def obj_make_compatible(self, primitive: dict[str, Any],
+                            target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
         if base.older(target_version, (1, 5)):
             primitive.pop('device_state', None)
@@ -45,7 +49,8 @@ class Device(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get(cls, context, uuid: str) -> 'Device':
+    def get(cls, context: cyborg_context.RequestContext, uuid: str
+            ) -> 'Device':
         """:raises exception.ResourceNotFound: no such device."""
         from cyborg.db import devices
         return cls._from_db_object(context, cls(context),
@@ -53,7 +58,8 @@ class Device(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get_by_id(cls, context, device_id: int) -> 'Device':
+    def get_by_id(cls, context: cyborg_context.RequestContext, device_id: int
+                  ) -> 'Device':
         """:raises exception.ResourceNotFound: no such device."""
         from cyborg.db import devices
         return cls._from_db_object(context, cls(context),
@@ -61,11 +67,11 @@ class Device(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def list(cls, context, *, type: str | None = None,
-             vendor: str | None = None, hostname: str | None = None,
-             limit: int | None = None, marker: str | None = None,
-             sort_key: str | None = None, sort_dir: str | None = None
-             ) -> 'DeviceList':
+    def list(cls, context: cyborg_context.RequestContext, *,
+             type: str | None = None, vendor: str | None = None,
+             hostname: str | None = None, limit: int | None = None,
+             marker: str | None = None, sort_key: str | None = None,
+             sort_dir: str | None = None) -> 'DeviceList':
         """Devices with exactly these values, in one SQL statement.
 
         Oldest first; with any filter or paging the newest comes first, as

@@ -4,9 +4,11 @@
 from collections.abc import Iterable
 import json
 import logging
+from typing import Any
 
 from oslo_utils import uuidutils
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.objects import base
 from cyborg.objects import fields
@@ -42,7 +44,8 @@ class DeviceProfile(base.PersistentObject):
         'description': fields.StringField(nullable=True),
     }
 
-    def obj_make_compatible(self, primitive, target_version):
+    def obj_make_compatible(self, primitive: dict[str, Any],
+                            target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
         if base.older(target_version, (1, 1)):
             primitive.pop('description', None)
@@ -67,7 +70,8 @@ class DeviceProfile(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get_by_uuid(cls, context, uuid: str) -> 'DeviceProfile':
+    def get_by_uuid(cls, context: cyborg_context.RequestContext, uuid: str
+                    ) -> 'DeviceProfile':
         """:raises exception.ResourceNotFound: no such profile."""
         from cyborg.db import device_profiles
         return cls._from_db_object(
@@ -75,7 +79,8 @@ class DeviceProfile(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get_by_name(cls, context, name: str) -> 'DeviceProfile':
+    def get_by_name(cls, context: cyborg_context.RequestContext, name: str
+                    ) -> 'DeviceProfile':
         """:raises exception.ResourceNotFound: no such profile."""
         from cyborg.db import device_profiles
         return cls._from_db_object(
@@ -83,7 +88,8 @@ class DeviceProfile(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def get_by_id(cls, context, profile_id: int) -> 'DeviceProfile':
+    def get_by_id(cls, context: cyborg_context.RequestContext, profile_id: int
+                  ) -> 'DeviceProfile':
         """:raises exception.ResourceNotFound: no such profile."""
         from cyborg.db import device_profiles
         return cls._from_db_object(
@@ -92,8 +98,8 @@ class DeviceProfile(base.PersistentObject):
 
     @classmethod
     @base.local_only
-    def list(cls, context, *, names: Iterable[str] | None = None
-             ) -> list['DeviceProfile']:
+    def list(cls, context: cyborg_context.RequestContext, *,
+             names: Iterable[str] | None = None) -> list['DeviceProfile']:
         """Profiles, oldest first, in one SQL statement.
 
         :param names: only profiles with exactly one of these names.

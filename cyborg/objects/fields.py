@@ -2,6 +2,7 @@
 """Field types of the objects: oslo's, and a few of our own."""
 
 import re
+from typing import Any
 
 from oslo_versionedobjects import fields
 from oslo_versionedobjects.fields import BooleanField
@@ -39,7 +40,7 @@ class UUID(fields.UUID):
     in its usual form never causes. The name is part of the fingerprints.
     """
 
-    def coerce(self, obj, attr, value):
+    def coerce(self, obj: Any, attr: str, value: Any) -> Any:
         if isinstance(value, str) and _UUID.fullmatch(value):
             return value
         return super().coerce(obj, attr, value)
@@ -81,14 +82,14 @@ class DeviceTypeField(fields.AutoTypedField):
 class JsonScalar(fields.FieldType):
     """A JSON string, number, boolean or null, kept as what it is."""
 
-    def coerce(self, obj, attr, value):
+    def coerce(self, obj: Any, attr: str, value: Any) -> Any:
         if value is None or isinstance(value, (str, bool, int, float)):
             return value
         raise ValueError(
             'A string, number, boolean or None is required in %s, not %s'
             % (attr, type(value).__name__))
 
-    def get_schema(self):
+    def get_schema(self) -> dict:
         return {'type': ['string', 'number', 'boolean', 'null']}
 
 

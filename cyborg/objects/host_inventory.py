@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """All that the database holds of one host, as one object."""
 
+from cyborg.common import context as cyborg_context
 from cyborg.objects import attach_handle
 from cyborg.objects import attribute
 from cyborg.objects import base
@@ -42,7 +43,8 @@ class HostInventory(base.CyborgObject):
 
     @classmethod
     @base.remotable
-    def get_by_host(cls, context, hostname: str) -> 'HostInventory':
+    def get_by_host(cls, context: cyborg_context.RequestContext, hostname: str
+                    ) -> 'HostInventory':
         """The inventory of a host; empty lists when nothing is known of it.
 
         One remote call, one transaction, a constant number of statements.
@@ -73,7 +75,8 @@ class HostInventory(base.CyborgObject):
 
     @classmethod
     @base.remotable
-    def get_names(cls, context, names: list[str]) -> dict[str, list[int]]:
+    def get_names(cls, context: cyborg_context.RequestContext,
+                  names: list[str]) -> dict[str, list[int]]:
         """Host names that have devices and are one of ``names``.
 
         :param names: compared without regard to letter case, on every

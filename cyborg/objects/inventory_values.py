@@ -16,7 +16,7 @@ from cyborg.inventory import values
 _MOST_ACCELERATORS = 2 ** 31 - 1
 
 
-def persisted_host(inventory) -> values.PersistedHost:
+def persisted_host(inventory: Any) -> values.PersistedHost:
     """:param inventory: a ``HostInventory`` object."""
     return assemble.persisted_host(inventory)
 
@@ -30,7 +30,7 @@ def discovered_devices(devices: Iterable) -> tuple[values.DiscoveredDevice,
     return tuple(discovered_device(device) for device in devices)
 
 
-def discovered_device(device) -> values.DiscoveredDevice:
+def discovered_device(device: Any) -> values.DiscoveredDevice:
     """:param device: a ``DriverDevice`` object. Fields that an older driver
         or agent left out take their defaults.
     :raises exception.DriverDeviceInvalid: it lacks a field that has none, or

@@ -10,6 +10,7 @@ import datetime
 from typing import Any
 from typing import NamedTuple
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.objects import attach_handle_info as handle_info
 from cyborg.objects import base
@@ -44,7 +45,8 @@ class ShownARQ(NamedTuple):
         return self.info
 
 
-def list_(context, **filters) -> list[ShownARQ]:
+def list_(context: cyborg_context.RequestContext, **filters: Any
+          ) -> list[ShownARQ]:
     """Those that the caller may see, oldest first, in one SQL statement.
 
     :param filters: as of ``ExtARQ.list``.
@@ -54,7 +56,8 @@ def list_(context, **filters) -> list[ShownARQ]:
     return [_shown(row) for row in arqs.shown(context, **filters)]
 
 
-def created(context, uuids: Sequence[str]) -> list[ShownARQ]:
+def created(context: cyborg_context.RequestContext, uuids: Sequence[str]
+            ) -> list[ShownARQ]:
     """Those with these UUIDs, in this order, whoever may see them."""
     from cyborg.db import arqs
     _refuse_remotely('created')

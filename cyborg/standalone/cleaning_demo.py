@@ -12,6 +12,7 @@ import json
 import pathlib
 import shutil
 import time
+from typing import Any
 from typing import TextIO
 import uuid
 
@@ -54,7 +55,7 @@ class Stage:
     def say(self, text: str = '') -> None:
         print(text, file=self.out, flush=True)
 
-    def placement(self, method: str, path: str, body=None) -> dict:
+    def placement(self, method: str, path: str, body: Any = None) -> dict:
         """:raises CleaningDemoFailed: any answer but a success."""
         extra = {} if body is None else {'json': body}
         answer = sdk.adapter(

@@ -6,6 +6,7 @@ over HTTP like any other Placement, so that nothing in Cyborg knows that it
 is near.
 """
 
+from collections.abc import Callable
 import pathlib
 
 from oslo_config import cfg
@@ -20,7 +21,7 @@ class PlacementNotInstalled(exception.CyborgException):
                  'openstack-cyborg[standalone] (%(reason)s).')
 
 
-def application(path: pathlib.Path):
+def application(path: pathlib.Path) -> Callable:
     """Placement's WSGI application on a SQLite file.
 
     One per process: Placement keeps its database connection in a global.

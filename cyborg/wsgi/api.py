@@ -12,6 +12,7 @@ others), from options that the server hands on (uWSGI's ``pyargv``, as with
     ``OS_CYBORG_CONFIG_FILES`` its ``cyborg.conf``
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import os
@@ -53,7 +54,7 @@ def arguments(argv: Sequence[str]) -> list[str]:
     return [NAME]
 
 
-def make_application():
+def make_application() -> Callable:
     """The application with its configured pipeline.
 
     :raises SystemExit: it cannot start; one line on standard error, which

@@ -93,14 +93,16 @@ def attach_info(device: sysfs.PciDevice, managed: bool | None = None,
     return json.dumps(info, sort_keys=True)
 
 
-def attach_handle(text: str, attach_type: str = constants.AH_TYPE_PCI):
+def attach_handle(text: str, attach_type: str = constants.AH_TYPE_PCI
+                  ) -> driver_attach_handle.DriverAttachHandle:
     """:param text: attach info as JSON text."""
     return driver_attach_handle.DriverAttachHandle(
         attach_type=attach_type, attach_info=text, in_use=False)
 
 
 def deployable(name: str, driver_name: str, handles: Sequence,
-               pairs: Sequence[tuple[str, str]], number: int = 1):
+               pairs: Sequence[tuple[str, str]], number: int = 1
+               ) -> driver_deployable.DriverDeployable:
     """:param pairs: its attributes.
     :param number: accelerators in it, by which Placement counts.
     """
@@ -118,9 +120,9 @@ def attributes(resource_class: str, traits: Sequence[str]
         ('trait%d' % number, trait) for number, trait in enumerate(traits)]
 
 
-def board_device(first: sysfs.PciDevice, *, kind: str, model: str,
-                 vendor: str, board: dict, vendor_board: str,
-                 deployables: Sequence, stub: bool = False):
+def board_device(first: sysfs.PciDevice, *, kind: str, model: str, vendor: str,
+                 board: dict, vendor_board: str, deployables: Sequence,
+                 stub: bool = False) -> driver_device.DriverDevice:
     """A device whose control path is its first function."""
     return driver_device.DriverDevice(
         vendor=vendor, model=model, type=kind,
@@ -133,7 +135,7 @@ def board_device(first: sysfs.PciDevice, *, kind: str, model: str,
 
 def described(description: Description, first: sysfs.PciDevice,
               deployables: Sequence, name: str | None = None,
-              stub: bool = False):
+              stub: bool = False) -> driver_device.DriverDevice:
     """:param name: the model, where the description leaves it open."""
     board = {'product_id': description.prefix + first.product_id}
     if description.controller:
@@ -146,13 +148,13 @@ def described(description: Description, first: sysfs.PciDevice,
 
 
 def alone(description: Description, function: sysfs.PciDevice, name: str,
-          traits: Sequence[str]):
+          traits: Sequence[str]) -> driver_device.DriverDevice:
     """A function as a device with one deployable and one handle."""
     return by_slot(description, [function], name, traits)
 
 
 def by_slot(description: Description, functions: Sequence[sysfs.PciDevice],
-            name: str, traits: Sequence[str]):
+            name: str, traits: Sequence[str]) -> driver_device.DriverDevice:
     """Functions that go to one guest as one accelerator, a handle each."""
     return described(description, functions[0], [deployable(
         description.deployable_name(functions[0]), description.driver_name,
@@ -161,7 +163,8 @@ def by_slot(description: Description, functions: Sequence[sysfs.PciDevice],
 
 
 def single(description: Description, function: sysfs.PciDevice,
-           traits: Sequence[str] = (), physical_network: str | None = None):
+           traits: Sequence[str] = (), physical_network: str | None = None
+           ) -> driver_deployable.DriverDeployable:
     """The deployable that is one function; see :func:`by_vf`."""
     return deployable(
         description.deployable_name(function), description.driver_name,
@@ -170,8 +173,8 @@ def single(description: Description, function: sysfs.PciDevice,
         attributes(description.resource_class, traits))
 
 
-def by_vf(description: Description, pf: sysfs.PciDevice,
-          deployables: Sequence):
+def by_vf(description: Description, pf: sysfs.PciDevice, deployables: Sequence
+          ) -> driver_device.DriverDevice:
     """A PF as a device.
 
     :param deployables: of its VFs, or of the PF itself.
@@ -181,7 +184,8 @@ def by_vf(description: Description, pf: sysfs.PciDevice,
 
 def together(description: Description, pf: sysfs.PciDevice,
              functions: Sequence[sysfs.PciDevice], name: str,
-             pairs: Sequence[tuple[str, str]], stub: bool = False):
+             pairs: Sequence[tuple[str, str]], stub: bool = False
+             ) -> driver_device.DriverDevice:
     """A PF as a device with one deployable.
 
     :param functions: the VFs that are its handles, or the PF itself.
@@ -196,7 +200,8 @@ def together(description: Description, pf: sysfs.PciDevice,
 
 def pci_function(device: sysfs.PciDevice, *, kind: str, model: str,
                  board: dict, vendor_board: str, driver_name: str,
-                 resource_class: str, traits: Sequence[str], handle: str):
+                 resource_class: str, traits: Sequence[str], handle: str
+                 ) -> driver_device.DriverDevice:
     """One function as a device with one deployable and one attach handle.
 
     :param kind: device type, of ``constants.DEVICE_TYPE``.

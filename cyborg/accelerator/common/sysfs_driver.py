@@ -20,6 +20,7 @@ from cyborg.accelerator.common import records
 from cyborg.accelerator.drivers import driver
 from cyborg.conf import CONF
 from cyborg.inventory import values
+from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import address as pci_address
 from cyborg.pci import families
 from cyborg.pci import held
@@ -147,7 +148,8 @@ class SysfsDriver(driver.GenericDriver):
         """Functions that make one device each; all alone by default."""
         return [[device] for device in devices]
 
-    def report(self, group: Sequence[sysfs.PciDevice]):
+    def report(self, group: Sequence[sysfs.PciDevice]
+               ) -> driver_device.DriverDevice:
         """The ``DriverDevice`` of a group.
 
         :raises LeftOut: there is something wrong with it.

@@ -7,6 +7,7 @@ A driver is made without arguments from its entry point in the group
 """
 
 import abc
+from typing import Any
 
 from cyborg.pci import held as pci_held
 
@@ -33,7 +34,7 @@ class GenericDriver(abc.ABC):
         :param held: by address, of whatever driver, present or not.
         """
 
-    def cleanup(self, device) -> None:  # noqa: B027 (optional)
+    def cleanup(self, device: Any) -> None:  # noqa: B027 (optional)
         """Kept for drivers of earlier releases: nothing calls it.
 
         No device is cleaned between two users because a driver has it.
@@ -50,14 +51,14 @@ class GenericDriver(abc.ABC):
             is drawn about any device.
         """
 
-    def program(self, controlpath, image_file) -> bool:
+    def program(self, controlpath: Any, image_file: Any) -> bool:
         """Load an image (a path on this host) into an FPGA.
 
         :param controlpath: the control path of the device.
         """
         raise NotImplementedError
 
-    def update(self, control_path, image_path):
+    def update(self, control_path: Any, image_path: Any) -> Any:
         """Update firmware or a shell image of a device."""
         raise NotImplementedError
 
@@ -80,7 +81,7 @@ class VendorDriver(GenericDriver):
         super().__init__()
 
     @classmethod
-    def create(cls, vendor: str, *args, **kwargs):
+    def create(cls, vendor: str, *args: Any, **kwargs: Any) -> Any:
         """The driver of a vendor.
 
         :param vendor: its id or word.
@@ -93,5 +94,5 @@ class VendorDriver(GenericDriver):
         raise LookupError('No %s for vendor %s' % (cls.__name__, vendor))
 
     @classmethod
-    def discover_vendors(cls):
+    def discover_vendors(cls) -> Any:
         raise NotImplementedError

@@ -3,6 +3,7 @@
 
 import json
 import re
+from typing import Any
 
 from cyborg.accelerator.drivers import driver
 from cyborg.common import constants
@@ -39,7 +40,7 @@ class FakeDriver(driver.GenericDriver):
                 attach_handle_list=[_region(n)
                                     for n in range(1, _REGIONS + 1)])])]
 
-    def update(self, control_path, image_path) -> bool:
+    def update(self, control_path: Any, image_path: Any) -> bool:
         return True
 
 

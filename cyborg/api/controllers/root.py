@@ -19,7 +19,7 @@ class RootController(base.Controller):
     v2 = v2.Controller()
 
     @expose.expose()
-    def get(self):
+    def get(self) -> dict:
         """Which versions there are; the microversion header is ignored."""
         return versions.root(services.base_url())
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Validates tokens with Keystone, but for the version documents."""
 
+from collections.abc import Callable
 import re
+from typing import Any
 
 from keystonemiddleware import auth_token
 import webob
@@ -59,7 +61,7 @@ class AuthTokenMiddleware(auth_token.AuthProtocol):
         return answer(environ, start_response)
 
     @classmethod
-    def factory(cls, global_config: dict, **local_conf):
+    def factory(cls, global_config: dict, **local_conf: Any) -> Callable:
         """For PasteDeploy; ``acl_public_routes`` has commas between."""
         routes = tuple(route.strip() for route in local_conf.pop(
             'acl_public_routes', '').split(',') if route.strip())

@@ -5,7 +5,9 @@ For ``cyborg-standalone`` and for trying things out: whoever reaches the API
 may do everything. Never put it into a pipeline that others can reach.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
+from typing import Any
 
 #: Project of the caller who says nothing.
 PROJECT_ID = '00000000000040008000000000000001'
@@ -40,6 +42,6 @@ class AdminWithoutHeaders:
         return self._app(environ, start_response)
 
     @classmethod
-    def factory(cls, global_config: dict, **local_conf):
+    def factory(cls, global_config: dict, **local_conf: Any) -> Callable:
         """For PasteDeploy."""
         return cls

@@ -35,7 +35,7 @@ def _setting(info: dict[str, Any], name: str, arq) -> Any:
             value=json.dumps(stored[name]), reason=error.reason) from error
 
 
-def handle_info(arq, version: microversions.Version) -> dict[str, Any]:
+def handle_info(arq: Any, version: microversions.Version) -> dict[str, Any]:
     """What of the stored information about a request's handle is shown.
 
     Before 2.4 the settings (``managed``, ``stateful``, ``numa_node``) are
@@ -62,7 +62,7 @@ def handle_info(arq, version: microversions.Version) -> dict[str, Any]:
     return shown
 
 
-def single(arq, version: microversions.Version, base: str) -> dict:
+def single(arq: Any, version: microversions.Version, base: str) -> dict:
     """:param arq: an ``ARQ`` object, or a ``ShownARQ``
 
     :raises exception.AttachInfoInvalid: what is stored of its handle cannot

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributes of deployables as the API shows them."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from cyborg.api import views
 
 
-def single(attribute, base: str) -> dict:
+def single(attribute: Any, base: str) -> dict:
     return {
         'uuid': attribute.uuid,
         'deployable_id': attribute.deployable_id,
@@ -16,6 +19,6 @@ def single(attribute, base: str) -> dict:
     }
 
 
-def listing(attributes, base: str) -> dict:
+def listing(attributes: Iterable, base: str) -> dict:
     return {'attributes': [single(attribute, base)
                            for attribute in attributes]}

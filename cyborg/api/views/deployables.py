@@ -3,11 +3,12 @@
 
 from collections.abc import Iterable
 import json
+from typing import Any
 
 from cyborg.api import views
 
 
-def single(deployable, attributes: Iterable, base: str) -> dict:
+def single(deployable: Any, attributes: Iterable, base: str) -> dict:
     """:param attributes: those of the deployable, in the order to show."""
     pairs = [{attribute.key: attribute.value} for attribute in attributes]
     return {
@@ -31,7 +32,7 @@ def single(deployable, attributes: Iterable, base: str) -> dict:
     }
 
 
-def listing(deployables, attributes: Iterable, base: str) -> dict:
+def listing(deployables: Iterable, attributes: Iterable, base: str) -> dict:
     """:param attributes: those of all the deployables, in any mixture."""
     by_deployable: dict[int, list] = {}
     for attribute in attributes:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Device profiles as the API shows them."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from cyborg.api import views
 
 
@@ -8,7 +11,7 @@ def _groups(profile) -> list[dict]:
     return [dict(group) for group in profile.groups]
 
 
-def item(profile, base: str) -> dict:
+def item(profile: Any, base: str) -> dict:
     """A profile in a list, or as created."""
     return {
         'uuid': profile.uuid,
@@ -21,11 +24,11 @@ def item(profile, base: str) -> dict:
     }
 
 
-def listing(profiles, base: str) -> dict:
+def listing(profiles: Iterable, base: str) -> dict:
     return {'device_profiles': [item(profile, base) for profile in profiles]}
 
 
-def single(profile, base: str) -> dict:
+def single(profile: Any, base: str) -> dict:
     """A profile alone, whose form differs from that in lists."""
     return {'device_profile': {
         'name': profile.name,

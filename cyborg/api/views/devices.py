@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices as the API shows them."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from cyborg.api import microversions
 from cyborg.api import views
 
 
-def single(device, version: microversions.Version, base: str) -> dict:
+def single(device: Any, version: microversions.Version, base: str) -> dict:
     shown = {
         'uuid': device.uuid,
         'type': device.type,
@@ -23,5 +26,6 @@ def single(device, version: microversions.Version, base: str) -> dict:
     return shown
 
 
-def listing(devices, version: microversions.Version, base: str) -> dict:
+def listing(devices: Iterable, version: microversions.Version, base: str
+            ) -> dict:
     return {'devices': [single(device, version, base) for device in devices]}

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A device as a driver found it, with everything below it."""
 
+from typing import Any
+
 from cyborg.objects import base
 from cyborg.objects import fields
 
@@ -34,7 +36,8 @@ class DriverDevice(base.PersistentObject):
         'deployable_list': [('1.0', '1.0')],
     }
 
-    def obj_make_compatible(self, primitive, target_version):
+    def obj_make_compatible(self, primitive: dict[str, Any],
+                            target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
         if base.older(target_version, (1, 4)):
             primitive.pop('device_state', None)

@@ -5,6 +5,10 @@ Deprecated since 2027.1 in favour of a driver that cleans (specification,
 "Unsafe-device workaround"); it loads only with the workaround.
 """
 
+from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any
+
 from oslo_log import log as logging
 
 from cyborg.accelerator import safety
@@ -12,7 +16,9 @@ from cyborg.accelerator.common import records
 from cyborg.accelerator.common import sysfs_driver
 from cyborg.accelerator.common import utils
 from cyborg.common import constants
+from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import classes
+from cyborg.pci import sysfs
 
 LOG = logging.getLogger(__name__)
 
@@ -41,7 +47,8 @@ class SSDDriver(sysfs_driver.SysfsDriver):
             'them will replace it.', self.NAME)
 
     @classmethod
-    def create(cls, vendor: str | None = None, *args, **kwargs):
+    def create(cls, vendor: str | None = None, *args: Any, **kwargs: Any
+               ) -> Any:
         """The driver for a vendor, by id or word; the generic one for None.
 
         :raises LookupError: no subclass is for that vendor.
@@ -59,7 +66,8 @@ class SSDDriver(sysfs_driver.SysfsDriver):
         return {device.vendor_id for device in sysfs_driver.scan().devices
                 if cls.match(device)}
 
-    def grouped(self, devices):
+    def grouped(self, devices: Sequence[sysfs.PciDevice]
+                ) -> Iterable[Sequence[sysfs.PciDevice]]:
         for device in devices:
             if self.VENDOR is None or (
                     _word(self.VENDOR) == _word(device.vendor_id)):
@@ -67,7 +75,8 @@ class SSDDriver(sysfs_driver.SysfsDriver):
                     LOG, self.NAME, str(device.address))
                 yield [device]
 
-    def report(self, group):
+    def report(self, group: Sequence[sysfs.PciDevice]
+               ) -> driver_device.DriverDevice:
         device, = group
         word = VENDOR_MAPS.get(device.vendor_id, '').upper()
         traits = ['CUSTOM_SSD_PRODUCT_ID_%s' % device.product_id.upper()]

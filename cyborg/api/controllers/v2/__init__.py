@@ -48,7 +48,7 @@ class Controller(base.Controller):
     devices = devices.Devices()
 
     @expose.expose()
-    def get(self):
+    def get(self) -> dict:
         return versions.v2(services.base_url())
 
     @pecan.expose()

@@ -2,6 +2,7 @@
 """/v2/accelerator_requests"""
 
 import logging
+from typing import Any
 
 import wsme.types
 
@@ -25,7 +26,7 @@ class AcceleratorRequests(base.ResourceController):
     @expose.expose(expose.JSON,
                    allow=services.owner_policy('cyborg:arq:create'),
                    body=expose.JSON, status=201)
-    def post(self, req):
+    def post(self, req: dict[str, Any]) -> dict:
         created = requests.create(services.context(),
                                   services.get().conductor,
                                   schema.parse_create(req))
@@ -33,14 +34,15 @@ class AcceleratorRequests(base.ResourceController):
 
     @expose.expose(expose.UUID,
                    allow=services.owner_policy('cyborg:arq:get_one'))
-    def get_one(self, uuid):
+    def get_one(self, uuid: str) -> dict:
         request = objects.ExtARQ.get(services.context(), uuid)
         return views.single(request.arq, services.version(),
                             services.base_url())
 
     @expose.expose(wsme.types.text, expose.UUID,
                    allow=services.owner_policy('cyborg:arq:get_all'))
-    def get_all(self, bind_state=None, instance=None):
+    def get_all(self, bind_state: str | None = None,
+                instance: str | None = None) -> dict | expose.Reply:
         """:param bind_state: ``resolved`` leaves out requests whose bind is
             not over; together with ``instance`` one such request gives 423.
         """
@@ -63,7 +65,8 @@ class AcceleratorRequests(base.ResourceController):
     @expose.expose(wsme.types.text, expose.UUID,
                    allow=services.owner_policy('cyborg:arq:delete'),
                    status=204)
-    def delete(self, arqs=None, instance=None):
+    def delete(self, arqs: str | None = None, instance: str | None = None
+               ) -> None:
         """:param arqs: UUIDs with commas between"""
         if bool(arqs) == bool(instance):
             raise exception.InvalidParameterValue(
@@ -81,7 +84,7 @@ class AcceleratorRequests(base.ResourceController):
     @expose.expose(expose.JSON,
                    allow=services.service_policy('cyborg:arq:update'),
                    body=expose.JSON, status=202)
-    def patch(self, patch_list):
+    def patch(self, patch_list: dict[str, list]) -> None:
         patches = schema.parse_patch(patch_list, services.version())
         if (any(patch.names_owner for patch in patches)
                 and not services.context().is_admin):

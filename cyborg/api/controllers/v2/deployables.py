@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """/v2/deployables"""
 
+from typing import Any
+
 import wsme.types
 
 from cyborg import objects
@@ -23,12 +25,12 @@ class Deployables(base.ResourceController):
 
     @expose.expose(expose.UUID,
                    allow=services.policy('cyborg:deployable:get_one'))
-    def get_one(self, uuid):
+    def get_one(self, uuid: str) -> dict:
         return _shown(objects.Deployable.get(services.context(), uuid))
 
     @expose.expose(wsme.types.ArrayType(filter_schema.Filter),
                    allow=services.policy('cyborg:deployable:get_all'))
-    def get_all(self, filters=None):
+    def get_all(self, filters: Any = None) -> dict:
         listing = filter_schema.parse(filters, _SORTABLE)
         context = services.context()
         deployables = objects.Deployable.list(
@@ -44,7 +46,7 @@ class Deployables(base.ResourceController):
     @expose.expose(expose.UUID, expose.JSON,
                    allow=services.policy('cyborg:deployable:program'),
                    body=expose.JSON)
-    def program(self, uuid, program_info):
+    def program(self, uuid: str, program_info: Any) -> dict:
         image = schema.parse_program(program_info)
         deployable = objects.Deployable.get(services.context(), uuid)
         programming.program(services.context(), services.get().agent,

@@ -20,7 +20,7 @@ class DeviceProfiles(base.ResourceController):
     @expose.expose(expose.JSON,
                    allow=services.policy('cyborg:device_profile:create'),
                    body=expose.JSON, status=201)
-    def post(self, req_devprof_list):
+    def post(self, req_devprof_list: list[dict]) -> dict:
         wanted = schema.parse_create(req_devprof_list)
         profile = objects.DeviceProfile(
             services.context(), name=wanted.name, groups=list(wanted.groups))
@@ -34,7 +34,7 @@ class DeviceProfiles(base.ResourceController):
 
     @expose.expose(wsme.types.text,
                    allow=services.policy('cyborg:device_profile:get_all'))
-    def get_all(self, name=None):
+    def get_all(self, name: str | None = None) -> dict:
         """:param name: names with commas between; an empty one matches none"""
         names = None if name is None else schemas.split_list(name)
         profiles = objects.DeviceProfile.list(services.context(), names=names)
@@ -42,7 +42,7 @@ class DeviceProfiles(base.ResourceController):
 
     @expose.expose(wsme.types.text,
                    allow=services.policy('cyborg:device_profile:get_one'))
-    def get_one(self, dp_uuid_or_name):
+    def get_one(self, dp_uuid_or_name: str) -> dict:
         if (not schemas.is_uuid(dp_uuid_or_name)
                 and services.version() < microversions.PROFILE_BY_NAME):
             raise exception.NotAcceptable(
@@ -53,7 +53,7 @@ class DeviceProfiles(base.ResourceController):
     @expose.expose(wsme.types.text,
                    allow=services.policy('cyborg:device_profile:delete'),
                    status=204)
-    def delete(self, value):
+    def delete(self, value: str) -> None:
         """:param value: names or UUIDs with commas between"""
         for uuid_or_name in schemas.split_list(value):
             services.get().conductor.device_profile_delete(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """/v2/devices"""
 
+from typing import Any
+
 import wsme.types
 
 from cyborg import objects
@@ -21,14 +23,15 @@ class Devices(base.ResourceController):
 
     @expose.expose(expose.NAME,
                    allow=services.policy('cyborg:device:get_one'))
-    def get_one(self, uuid):
+    def get_one(self, uuid: str) -> dict:
         device = objects.Device.get(services.context(), uuid)
         return views.single(device, services.version(), services.base_url())
 
     @expose.expose(wsme.types.text, wsme.types.text, wsme.types.text,
                    wsme.types.ArrayType(filter_schema.Filter),
                    allow=services.policy('cyborg:device:get_all'))
-    def get_all(self, type=None, vendor=None, hostname=None, filters=None):
+    def get_all(self, type: str | None = None, vendor: str | None = None,
+                hostname: str | None = None, filters: Any = None) -> dict:
         listing = filter_schema.parse(filters, _SORTABLE)
         devices = objects.Device.list(
             services.context(), type=type or None, vendor=vendor or None,
@@ -39,13 +42,13 @@ class Devices(base.ResourceController):
 
     @expose.expose(expose.NAME,
                    allow=services.policy('cyborg:device:disable'), status=204)
-    def disable(self, uuid):
+    def disable(self, uuid: str) -> None:
         """Keep new work away from the device; what runs on it stays."""
         availability.disable(services.context(), services.get().placement,
                              uuid)
 
     @expose.expose(expose.NAME,
                    allow=services.policy('cyborg:device:enable'), status=204)
-    def enable(self, uuid):
+    def enable(self, uuid: str) -> None:
         availability.enable(services.context(), services.get().placement,
                             uuid)

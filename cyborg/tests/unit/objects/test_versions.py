@@ -48,7 +48,7 @@ FINGERPRINTS = {
     'DeviceList': '1.0-15ecf022a68ddbb8c2a6739cfc9f8f5e',
     'ExtARQ': '1.3-0064386747c9f7b4d690ca8f63d8dadd',
     'FPGAExtARQ': '1.3-0064386747c9f7b4d690ca8f63d8dadd',
-    'HostInventory': '1.2-7158ad57e455442b1018794ce4760cf5',
+    'HostInventory': '1.2-786fcb8e6e7eff303008781f3a47cd09',
 }
 
 #: Versions that 2026.2 knows of the objects it exchanges.

@@ -15,6 +15,7 @@ from cyborg.accelerator.common import sysfs_driver
 from cyborg.accelerator.drivers.fpga import base
 from cyborg.common import constants
 from cyborg.conf import CONF
+from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import links
 from cyborg.pci import sysfs
 
@@ -46,7 +47,8 @@ class IntelFPGADriver(sysfs_driver.SysfsDriver, base.FPGADriver):
             known(device) or device.address in links.owners(
                 CONF.pci.sysfs_path, 'fpga').values())
 
-    def report(self, group):
+    def report(self, group: Sequence[sysfs.PciDevice]
+               ) -> driver_device.DriverDevice:
         pf, = group
         product = _PRODUCTS.get((pf.vendor_id, pf.product_id))
         if product is None:
@@ -76,7 +78,7 @@ class IntelFPGADriver(sysfs_driver.SysfsDriver, base.FPGADriver):
         return records.together(self.description, pf, vfs or [pf], name,
                                 pairs, stub)
 
-    def program(self, controlpath, image_file) -> bool:
+    def program(self, controlpath: dict, image_file: str) -> bool:
         """Load a bitstream.
 
         :raises cyborg.common.exception.InvalidType: no PCI control path.

@@ -33,11 +33,11 @@ class XilinxFPGADriver(sysfs_driver.SysfsDriver, base.FPGADriver):
             functions = list(group)
             yield self._as_allocated(functions) or functions
 
-    def traits(self, device):
+    def traits(self, device: sysfs.PciDevice) -> list[str]:
         return ['CUSTOM_FPGA_XILINX', 'CUSTOM_FPGA_PRODUCT_ID_%s'
                 % device.product_id.upper()]
 
-    def program(self, controlpath, image_file) -> bool:
+    def program(self, controlpath: dict, image_file: str) -> bool:
         """Write the base image ("shell") of a card.
 
         :raises cyborg.common.exception.InvalidType: no PCI control path.

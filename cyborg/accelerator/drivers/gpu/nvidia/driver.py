@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVIDIA GPUs: handed out whole, or as virtual GPUs (mediated devices)."""
 
+from collections.abc import Iterable
 from collections.abc import Sequence
 
 from cyborg.accelerator.common import records
@@ -12,6 +13,7 @@ from cyborg.common import constants
 from cyborg.conf import CONF
 from cyborg.inventory import identity
 from cyborg.inventory import values
+from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import address as pci_address
 from cyborg.pci import mdev
 from cyborg.pci import sysfs
@@ -34,12 +36,14 @@ class NVIDIAGPUDriver(sysfs_driver.SysfsDriver, base.GPUDriver):
         """:raises cyborg.common.exception.VGPUOptionInvalid: see there."""
         self._configured()
 
-    def grouped(self, devices: Sequence[sysfs.PciDevice]):
+    def grouped(self, devices: Sequence[sysfs.PciDevice]
+                ) -> Iterable[Sequence[sysfs.PciDevice]]:
         left = [device for device in devices if not (
             CONF.gpu_devices.filter_sriov_vfs and device.physfn)]
         return [[device] for device in self.apart(left)]
 
-    def report(self, group):
+    def report(self, group: Sequence[sysfs.PciDevice]
+               ) -> driver_device.DriverDevice:
         device, = group
         kind = self._kind(device)
         if kind is None:

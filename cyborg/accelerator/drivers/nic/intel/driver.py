@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intel X710 and XXV710 cards: each VF, or a PF without VFs."""
 
+from collections.abc import Iterable
+from collections.abc import Sequence
+
 from cyborg.accelerator.common import records
 from cyborg.accelerator.common import sysfs_driver
 from cyborg.accelerator.drivers.nic import base
@@ -8,6 +11,7 @@ from cyborg.accelerator.drivers.nic.intel import mappings
 from cyborg.common import constants
 from cyborg.conf import CONF
 from cyborg.inventory import identity
+from cyborg.objects.driver_objects import driver_device
 from cyborg.pci import sysfs
 
 
@@ -29,7 +33,8 @@ class IntelNICDriver(sysfs_driver.SysfsDriver, base.NICDriver):
         """:raises cyborg.common.exception.DriverOptionInvalid: see there."""
         self._mappings()
 
-    def grouped(self, devices):
+    def grouped(self, devices: Sequence[sysfs.PciDevice]
+                ) -> Iterable[Sequence[sysfs.PciDevice]]:
         for pf in devices:
             group = [pf, *(self.functions[address] for address in pf.virtfns
                            if address in self.functions)]
@@ -37,7 +42,8 @@ class IntelNICDriver(sysfs_driver.SysfsDriver, base.NICDriver):
                    for each in group):
                 yield [pf]
 
-    def report(self, group):
+    def report(self, group: Sequence[sysfs.PciDevice]
+               ) -> driver_device.DriverDevice:
         pf, = group
         functions = [each for each in self.virtual_functions(pf) or [pf]
                      if self._mappings().offers(each.address, pf.address)]
