@@ -285,7 +285,8 @@ class Job:
     def _seal(self, provider: str, generation: int) -> None:
         self._save(state=State.SEALED, reason=states.VERIFIED, detail='',
                    provider=provider, generation=generation, clean=True,
-                   failures=0, consumer='', since=self._means.now(), binding=None)
+                   failures=0, consumer='', since=self._means.now(),
+                   binding=None)
 
 
 #: What passes by itself, whatever the disk.

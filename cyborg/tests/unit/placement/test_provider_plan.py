@@ -101,6 +101,47 @@ class DecideTestCase(testtools.TestCase):
         self.assertEqual({RC: inventory(1, 1)}, writes.inventories)
         self.assertEqual({OWNER}, writes.traits)
 
+    def test_what_is_free_of_a_device_missing_in_part_can_be_had(self):
+        """MIS-2: allocations count already; (used, free) -> reserved."""
+        for used, free, reserved in (
+                # Four units, two of them missing and allocated.
+                (2, 2, 0), (2, 1, 1), (3, 1, 0), (2, 0, 2), (1, 2, 1),
+                (4, 1, 0), (0, 1, 2)):
+            with self.subTest(used=used, free=free):
+                writes = plan.decide(
+                    desired(total=4, missing=2, free=free),
+                    present({RC: inventory(4)}, usages={RC: used}))
+                self.assertEqual({OWNER, MARK}, writes.traits)
+                found = (writes.inventories or {RC: inventory(4)})[RC]
+                self.assertEqual((4, reserved), (found.total,
+                                                 found.reserved))
+
+    def test_nothing_of_a_disabled_device_missing_in_part_can_be_had(self):
+        writes = plan.decide(
+            desired(total=4, missing=2, free=2, disabled=True),
+            present({RC: inventory(4)}, usages={RC: 2}))
+        self.assertEqual({RC: inventory(4, 4)}, writes.inventories)
+
+    def test_largest_request(self):
+        """An operator's limit stays while there are as many units."""
+        for limit, before, total, expected in (
+                (2, 4, 5, 2), (2, 4, 3, 2), (2, 4, 2, 2), (3, 4, 2, 2),
+                (4, 4, 5, 5), (5, 4, 3, 3), (None, 4, 3, 3)):
+            with self.subTest(limit=limit, before=before, total=total):
+                writes = plan.decide(desired(total=total), present({
+                    RC: plan.client.Inventory(total=before, reserved=0,
+                                              max_unit=limit)}))
+                self.assertEqual(expected, writes.inventories[RC].max_unit)
+
+    def test_what_is_allocated_beyond_the_total_is_kept(self):
+        """B02: the units that are gone are reserved as missing ones are."""
+        writes = plan.decide(desired(total=1), present(
+            {RC: inventory(3)}, usages={RC: 2}))
+        self.assertEqual(2, writes.inventories[RC].total)
+        self.assertEqual(1, writes.inventories[RC].reserved)
+        self.assertIn('2 of %s are allocated, 1 exist' % RC,
+                      writes.waits_for)
+
     def test_missing_is_marked_before_it_is_reserved(self):
         writes = plan.decide(desired(missing=1), present())
         self.assertEqual({RC: inventory(1, 1)}, writes.inventories)
