@@ -74,11 +74,10 @@ def change(context: cyborg_context.RequestContext, hostname: str,
     """
     usage = models.QuotaUsage
     with api.writer(context) as session:
-        session.execute(
-            sa.delete(usage).where(query.among(
-                usage.id, [each.handle_id for each in (*gone, *new)]),
-                usage.resource.startswith(RESOURCE))
-            .execution_options(synchronize_session=False))
+        query.changed(session, sa.delete(usage).where(
+            query.among(usage.id, [each.handle_id
+                                   for each in (*gone, *new)]),
+            usage.resource.startswith(RESOURCE)))
         # Whatever else may stand there is not ours to take away.
         taken = set(session.scalars(sa.select(usage.id).where(query.among(
             usage.id, [each.handle_id for each in new])))) if new else set()
@@ -94,10 +93,8 @@ def change(context: cyborg_context.RequestContext, hostname: str,
                 'user_id': hostname.casefold(), 'in_use': 1, 'reserved': 0,
                 'resource': (_REPLACED + each.replaced_by).strip()}
                 for each in new])
-        session.execute(
-            sa.update(usage).where(usage.id == host_row)
-            .values(until_refresh=left)
-            .execution_options(synchronize_session=False))
+        query.changed(session, sa.update(usage).where(
+            usage.id == host_row).values(until_refresh=left))
 
 
 def _noted(hostnames: Iterable[str]) -> tuple[sa.ColumnElement[bool], ...]:

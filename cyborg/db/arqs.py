@@ -231,10 +231,8 @@ def delete(context: cyborg_context.RequestContext, uuid: str) -> None:
     arq = models.ExtARQ
     mine = (arq.uuid == uuid, visible(context))
     with api.writer(context) as session:
-        result = session.execute(
-            sa.delete(arq).where(*mine, arq.attach_handle_id.is_(None))
-            .execution_options(synchronize_session=False))
-        if result.rowcount:
+        if query.changed(session, sa.delete(arq).where(
+                *mine, arq.attach_handle_id.is_(None))):
             return
         state = session.scalar(sa.select(arq.state).where(*mine))
         if state is None:
@@ -262,9 +260,7 @@ def withdraw(context: cyborg_context.RequestContext, uuid: str,
             session.execute(sa.insert(arq).values(
                 uuid=uuid, state=constants.ARQ_INITIAL, substate='Initial',
                 device_profile_id=profile_id, device_profile_group_id=0))
-            session.execute(
-                sa.delete(arq).where(arq.uuid == uuid)
-                .execution_options(synchronize_session=False))
+            query.changed(session, sa.delete(arq).where(arq.uuid == uuid))
     except db_exc.DBDuplicateEntry:
         delete_without_instance(context, [uuid])
     except db_exc.DBReferenceError:
@@ -291,10 +287,9 @@ def note(context: cyborg_context.RequestContext, uuids: Iterable[str],
 
     def change(session: orm.Session, chosen: Iterable[str],
                instance: str | None) -> int:
-        return session.execute(
-            sa.update(arq).where(query.contains(arq.uuid, chosen), *free)
-            .values(instance_uuid=instance)
-            .execution_options(synchronize_session=False)).rowcount
+        return query.changed(session, sa.update(arq).where(
+            query.contains(arq.uuid, chosen), *free).values(
+                instance_uuid=instance))
 
     with api.writer(context) as session:
         instead_of = list(instead_of)
@@ -326,13 +321,11 @@ def delete_without_instance(context: cyborg_context.RequestContext,
     arq, uuids = models.ExtARQ, set(uuids)
     try:
         with api.writer(context) as session:
-            removed = session.execute(
-                sa.delete(arq).where(
-                    query.contains(arq.uuid, uuids), visible(context),
-                    sa.or_(arq.instance_uuid.is_(None),
-                           arq.state.in_(_BINDABLE)),
-                    arq.attach_handle_id.is_(None))
-                .execution_options(synchronize_session=False)).rowcount
+            removed = query.changed(session, sa.delete(arq).where(
+                query.contains(arq.uuid, uuids), visible(context),
+                sa.or_(arq.instance_uuid.is_(None),
+                       arq.state.in_(_BINDABLE)),
+                arq.attach_handle_id.is_(None)))
             if removed != len(uuids):
                 raise _Changed()
     except _Changed:
@@ -364,8 +357,6 @@ def fill_in_project(context: cyborg_context.RequestContext, instance_uuid: str,
     """
     arq = models.ExtARQ
     with api.writer(context) as session:
-        return session.execute(
-            sa.update(arq).where(arq.instance_uuid == instance_uuid,
-                                 arq.project_id.is_(None))
-            .values(project_id=project_id)
-            .execution_options(synchronize_session=False)).rowcount
+        return query.changed(session, sa.update(arq).where(
+            arq.instance_uuid == instance_uuid,
+            arq.project_id.is_(None)).values(project_id=project_id))

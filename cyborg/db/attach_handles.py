@@ -140,12 +140,9 @@ def _replace(session, texts: Sequence[NewText], conditions) -> None:
         same_text(session, handle.attach_info, each.stored))
         for each in texts))
     wanted = {each.id: each.wanted for each in texts}
-    result = session.execute(
-        sa.update(handle)
-        .where(handle.id.in_(list(wanted)), as_seen, *conditions)
-        .values(attach_info=sa.case(wanted, value=handle.id))
-        .execution_options(synchronize_session=False))
-    if result.rowcount != len(texts):
+    if query.changed(session, sa.update(handle).where(
+            handle.id.in_(list(wanted)), as_seen, *conditions).values(
+                attach_info=sa.case(wanted, value=handle.id))) != len(texts):
         raise _Changed(texts)
 
 

@@ -64,8 +64,6 @@ def create(context: cyborg_context.RequestContext, *, uuid: str,
 def delete(context: cyborg_context.RequestContext, uuid: str) -> None:
     """:raises exception.ResourceNotFound: no such attribute."""
     with api.writer(context) as session:
-        result = session.execute(
-            sa.delete(models.Attribute).where(models.Attribute.uuid == uuid)
-            .execution_options(synchronize_session=False))
-        if not result.rowcount:
+        if not query.changed(session, sa.delete(models.Attribute).where(
+                models.Attribute.uuid == uuid)):
             raise query.not_found(_NAME, uuid=uuid)

@@ -35,7 +35,7 @@ def complete(context: cyborg_context.RequestContext,
     try:
         with api.writer(context) as session:
             for instance, same in _by_instance(holdings).items():
-                if binding.execute(session, sa.update(arq).where(
+                if query.changed(session, sa.update(arq).where(
                         *binding.as_read(same),
                         arq.state == constants.ARQ_BIND_STARTED,
                         arq.instance_uuid == instance).values(
@@ -64,7 +64,7 @@ def take_over(context: cyborg_context.RequestContext,
     arq = models.ExtARQ
     try:
         with api.writer(context) as session:
-            if binding.execute(session, sa.update(arq).where(
+            if query.changed(session, sa.update(arq).where(
                     query.contains(arq.uuid, [h.arq_uuid for h in holdings]),
                     arq.state == constants.ARQ_BIND_STARTED,
                     arq.updated_at <= before).values(
@@ -108,7 +108,7 @@ def fail(context: cyborg_context.RequestContext,
             keep = holding is not None and holding.is_mdev
             if not keep:
                 values |= {'attach_handle_id': None, 'deployable_id': None}
-            if not binding.execute(session, sa.update(arq).where(
+            if not query.changed(session, sa.update(arq).where(
                     arq.uuid == request.arq_uuid, *mine).values(values)):
                 continue
             failed.append(request.arq_uuid)
@@ -125,7 +125,7 @@ def drop(context: cyborg_context.RequestContext,
     """Free the handle that an ARQ in BindFailed still holds."""
     arq = models.ExtARQ
     with api.writer(context) as session:
-        if binding.execute(session, sa.update(arq).where(
+        if query.changed(session, sa.update(arq).where(
                 arq.uuid == holding.arq_uuid,
                 arq.state == constants.ARQ_BIND_FAILED,
                 arq.attach_handle_id == holding.handle_id).values(

@@ -113,12 +113,6 @@ def still_asked(context: cyborg_context.RequestContext, request: Request
     return noted if context.noted else sa.or_(noted, instance.is_(None))
 
 
-def execute(session: orm.Session, statement: sa.Executable) -> int:
-    """Run an UPDATE or DELETE; how many rows it matched."""
-    return session.execute(statement, execution_options={
-        'synchronize_session': False}).rowcount
-
-
 def _candidates(session: orm.Session, targets: Sequence[bind_targets.Target]
                 ) -> dict[int, list[sa.Row]]:
     """Free handles by the deployable of each target, the oldest one first.
@@ -186,7 +180,7 @@ def _take_one(session, candidates: list[sa.Row]) -> sa.Row | None:
     handle = models.AttachHandle
     while candidates:
         candidate = candidates.pop(0)
-        if execute(session, sa.update(handle).where(
+        if query.changed(session, sa.update(handle).where(
                 handle.id == candidate.id,
                 *attach_handles.is_free()).values(in_use=True)):
             return candidate
@@ -304,7 +298,7 @@ def _hand_over(context, session, state, request, target, handle) -> Holding:
         'deployable_id': target.deployable_id}
     allowed = constants.ARQ_STATES_TRANSFORM_MATRIX[
         constants.ARQ_BIND_STARTED]
-    if not execute(session, sa.update(arq).where(
+    if not query.changed(session, sa.update(arq).where(
             arq.uuid == request.arq_uuid, arq.state.in_(allowed),
             arq.attach_handle_id.is_(None),
             still_asked(context, request)).values(changes)):
@@ -385,7 +379,7 @@ def free_handles(session: orm.Session, handle_ids: Iterable[int | None]
                  ) -> None:
     """Mark handles as free, unless another ARQ (damage) refers to one."""
     handle, arq = models.AttachHandle, models.ExtARQ
-    execute(session, sa.update(handle).where(
+    query.changed(session, sa.update(handle).where(
         query.among(handle.id, sorted(each for each in handle_ids
                                       if each is not None)),
         ~sa.exists().where(arq.attach_handle_id == handle.id)).values(

@@ -78,9 +78,6 @@ def update(context: cyborg_context.RequestContext, uuid: str,
            values: dict[str, Any]) -> None:
     """:raises exception.ResourceNotFound: no such deployable."""
     with api.writer(context) as session:
-        result = session.execute(
-            sa.update(models.Deployable)
-            .where(models.Deployable.uuid == uuid).values(**values)
-            .execution_options(synchronize_session=False))
-        if not result.rowcount:
+        if not query.changed(session, sa.update(models.Deployable).where(
+                models.Deployable.uuid == uuid).values(**values)):
             raise query.not_found(_NAME, uuid=uuid)

@@ -55,11 +55,8 @@ def update(context: cyborg_context.RequestContext, uuid: str,
            values: dict[str, Any]) -> None:
     """:raises exception.ResourceNotFound: no such device."""
     with api.writer(context) as session:
-        result = session.execute(
-            sa.update(models.Device).where(models.Device.uuid == uuid)
-            .values(**values)
-            .execution_options(synchronize_session=False))
-        if not result.rowcount:
+        if not query.changed(session, sa.update(models.Device).where(
+                models.Device.uuid == uuid).values(**values)):
             raise query.not_found(_NAME, uuid=uuid)
 
 
@@ -89,12 +86,10 @@ def fill_in_state(context: cyborg_context.RequestContext,
         for state, wanted in (('allocated', True), ('available', False)):
             ids = [row.id for row in rows if bool(row[1]) is wanted]
             if ids:
-                changed += session.execute(
-                    sa.update(device)
-                    .where(query.contains(device.id, ids),
-                           device.device_state.is_(None))
-                    .values(device_state=state)
-                    .execution_options(synchronize_session=False)).rowcount
+                changed += query.changed(session, sa.update(device).where(
+                    query.contains(device.id, ids),
+                    device.device_state.is_(None)).values(
+                        device_state=state))
         return len(rows), changed
 
 

@@ -137,9 +137,7 @@ def _touch(session, handle_ids: Iterable[int]) -> int:
     # a row that stays the same is no part of what a cluster certifies.
     now = timeutils.utcnow().replace(microsecond=0)
     earlier = now - datetime.timedelta(seconds=1)
-    return session.execute(
-        sa.update(handle).where(handle.id.in_(sorted(handle_ids)),
-                                *attach_handles.is_free())
+    return query.changed(session, sa.update(handle).where(
+        handle.id.in_(sorted(handle_ids)), *attach_handles.is_free())
         .values(updated_at=sa.case((handle.updated_at == now, earlier),
-                                   else_=now)),
-        execution_options={'synchronize_session': False}).rowcount
+                                   else_=now)))

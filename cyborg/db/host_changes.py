@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from cyborg.common import context as cyborg_context
 from cyborg.db import api
 from cyborg.db import attach_handles
+from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 from cyborg.inventory import changes
 from cyborg.inventory import identity
@@ -47,13 +48,6 @@ def _ids(session, model, wanted: Sequence[str]) -> dict[str, int]:
 def _batched(items: Sequence) -> Iterable[Sequence]:
     for start in range(0, len(items), _CHUNK):
         yield items[start:start + _CHUNK]
-
-
-def _execute(session, statement) -> int:
-    """Run an UPDATE or DELETE; how many rows it matched."""
-    # No object of the session stands for these rows.
-    return session.execute(statement, execution_options={
-        'synchronize_session': False}).rowcount
 
 
 def _insert(session, model, rows: list[dict]) -> None:
@@ -188,17 +182,17 @@ def _delete_deployables(session, condition) -> None:
     deployable, handle = models.Deployable, models.AttachHandle
     arq, attribute = models.ExtARQ, models.Attribute
     ids = session.scalars(sa.select(deployable.id).where(condition)).all()
-    _execute(session, sa.delete(handle).where(
+    query.changed(session, sa.delete(handle).where(
         handle.deployable_id.in_(ids), *attach_handles.is_free()))
     unused = sa.and_(
         ~sa.exists().where(handle.deployable_id == deployable.id),
         ~sa.exists().where(arq.deployable_id == deployable.id))
     ids = session.scalars(sa.select(deployable.id).where(
         deployable.id.in_(ids), unused)).all()
-    _execute(session, sa.delete(attribute).where(
+    query.changed(session, sa.delete(attribute).where(
         attribute.deployable_id.in_(ids)))
     # Once more, since somebody may refer to them by now.
-    _execute(session, sa.delete(deployable).where(
+    query.changed(session, sa.delete(deployable).where(
         deployable.id.in_(ids), unused))
 
 
@@ -223,9 +217,10 @@ def delete_device(context: cyborg_context.RequestContext,
             if session.scalar(sa.select(deployable.id).where(
                     deployable.device_id == device_id).limit(1)) is not None:
                 raise _StillUsed()
-            _execute(session, sa.delete(cpid).where(
+            query.changed(session, sa.delete(cpid).where(
                 cpid.device_id == device_id))
-            _execute(session, sa.delete(device).where(device.id == device_id))
+            query.changed(session, sa.delete(device).where(
+                device.id == device_id))
     except (_StillUsed, db_exc.DBReferenceError):
         # The reference came between our condition and our removal.
         return False
@@ -254,7 +249,7 @@ def delete_handle(context: cyborg_context.RequestContext,
     handle = models.AttachHandle
     try:
         with api.writer(context) as session:
-            removed = _execute(session, sa.delete(handle).where(
+            removed = query.changed(session, sa.delete(handle).where(
                 handle.id == handle_id, *attach_handles.is_free()))
             return bool(removed) or not _exists(session, handle, handle_id)
     except db_exc.DBReferenceError:
@@ -266,7 +261,7 @@ def update_devices(context: cyborg_context.RequestContext,
                    records: Sequence[changes.DeviceChange]) -> None:
     with api.writer(context) as session:
         for record in records:
-            _execute(
+            query.changed(
                 session, sa.update(models.Device)
                 .where(models.Device.id == record.device.id)
                 .values(dict(record.columns)))
@@ -280,7 +275,7 @@ def update_deployable(
     """Store what changed of one deployable."""
     with api.writer(context) as session:
         if num_accelerators is not None:
-            _execute(
+            query.changed(
                 session, sa.update(models.Deployable)
                 .where(models.Deployable.id == deployable_id)
                 .values(num_accelerators=num_accelerators))
@@ -292,10 +287,10 @@ def _change_attributes(session, change: changes.AttributeChange) -> None:
     attribute = models.Attribute
     removed = [record.id for record in change.removed]
     if removed:
-        _execute(session, sa.delete(attribute).where(
+        query.changed(session, sa.delete(attribute).where(
             attribute.id.in_(removed)))
     for record, value in change.changed:
-        _execute(
+        query.changed(
             session, sa.update(attribute).where(attribute.id == record.id)
             .values(value=value))
     _insert(session, attribute, _attribute_rows(
@@ -342,7 +337,7 @@ def update_handles(
                           handle.attach_type == seen.attach_type]
             if not seen.allocated:
                 conditions += attach_handles.is_free()
-            matched = _execute(
+            matched = query.changed(
                 session, sa.update(handle).where(*conditions)
                 .values(attach_info=update.attach_info,
                         attach_type=update.attach_type))
@@ -371,7 +366,7 @@ def set_provider_uuids(context: cyborg_context.RequestContext,
         # By id: a condition on the name, which has no index, would lock the
         # deployables of all hosts (PERF-4).
         for ids in _batched(list(wanted)):
-            found += _execute(
+            found += query.changed(
                 session, sa.update(deployable).where(deployable.id.in_(ids))
                 .values(rp_uuid=sa.case({key: wanted[key] for key in ids},
                                         value=deployable.id)))

@@ -14,6 +14,14 @@ from cyborg.common import exception
 
 # Of MariaDB, PostgreSQL and SQLite, the last accepts the fewest parameters.
 _MAX_PARAMETERS = 10000
+#: Of statements whose rows no object of the session stands for.
+UNSYNCHRONIZED = {'synchronize_session': False}
+
+
+def changed(session: orm.Session, statement: sa.Update | sa.Delete) -> int:
+    """Run a conditional UPDATE or DELETE; how many rows it matched."""
+    return session.execute(statement,
+                           execution_options=UNSYNCHRONIZED).rowcount
 
 
 def one(session: orm.Session, model: type, resource: str,

@@ -36,6 +36,7 @@ from sqlalchemy import orm
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.db import api
+from cyborg.db import query
 from cyborg.db.sqlalchemy import models
 
 #: ``quota_usages.resource`` of our rows.
@@ -73,11 +74,9 @@ class Turn:
         :raises exception.ReportOutdated: one has.
         """
         usage = models.QuotaUsage
-        if not session.execute(
-                sa.update(usage).where(usage.id == self.row_id,
-                                       usage.in_use == self.number)
-                .values(_touched()),
-                execution_options={'synchronize_session': False}).rowcount:
+        if not query.changed(session, sa.update(usage).where(
+                usage.id == self.row_id, usage.in_use == self.number)
+                .values(_touched())):
             raise exception.ReportOutdated(host=self.hostname, newest=_newest(
                 session, self.row_id))
 
@@ -121,11 +120,9 @@ def hold(session: orm.Session, hostnames: Iterable[str]) -> None:
     usage = models.QuotaUsage
     for name in sorted({each.casefold() for each in hostnames}):
         for row_id in _places(name):
-            if session.execute(
-                    sa.update(usage).where(usage.id == row_id,
-                                           usage.project_id == name)
-                    .values(_touched()), execution_options={
-                        'synchronize_session': False}).rowcount:
+            if query.changed(session, sa.update(usage).where(
+                    usage.id == row_id, usage.project_id == name)
+                    .values(_touched())):
                 break
             if _inserted(session, row_id, name, 0, turn=0):
                 break
@@ -135,12 +132,10 @@ def hold(session: orm.Session, hostnames: Iterable[str]) -> None:
 def _note(context, turn: Turn, text: str) -> None:
     usage = models.QuotaUsage
     with api.writer(context) as session:
-        session.execute(
-            sa.update(usage).where(usage.id == turn.row_id,
-                                   usage.in_use == turn.number)
+        query.changed(session, sa.update(usage).where(
+            usage.id == turn.row_id, usage.in_use == turn.number)
             .values(user_id=_number_in(usage.user_id) + ' ' + text,
-                    updated_at=usage.updated_at),
-            execution_options={'synchronize_session': False})
+                    updated_at=usage.updated_at))
 
 
 def noted(context: cyborg_context.RequestContext, hostname: str) -> str | None:
@@ -209,10 +204,9 @@ def begin(context: cyborg_context.RequestContext, hostname: str,
                                                newest=int(newest))
             machines = tuple(resource.split()[1:])
             if machine is not None and machines[-1:] != (machine,):
-                session.execute(
-                    sa.update(usage).where(usage.id == row_id)
-                    .values(resource=_with_machine(machines, machine)),
-                    execution_options={'synchronize_session': False})
+                query.changed(
+                    session, sa.update(usage).where(usage.id == row_id)
+                    .values(resource=_with_machine(machines, machine)))
             return Turn(hostname, row_id, turn, machines, bool(noted))
     raise exception.CyborgException(
         'No row of quota_usages is left for host %s.' % hostname)
@@ -233,13 +227,12 @@ def _advanced(session, row_id: int, name: str, number: int
             else_=_number_in(usage.user_id)))
     columns = (usage.in_use, usage.user_id, usage.until_refresh,
                usage.resource)
-    options = {'synchronize_session': False}
     if session.get_bind().dialect.update_returning:
         row = session.execute(
             update.returning(*columns),
-            execution_options=options).one_or_none()
+            execution_options=query.UNSYNCHRONIZED).one_or_none()
         return row and tuple(row)
-    if not session.execute(update, execution_options=options).rowcount:
+    if not query.changed(session, update):
         return None
     return tuple(session.execute(
         sa.select(*columns).where(usage.id == row_id)).one())
@@ -290,12 +283,9 @@ def of_agent(context: cyborg_context.RequestContext
         usage = models.QuotaUsage
         for row_id in _places(name):
             # The lock keeps others from beginning until this is committed.
-            if session.execute(
-                    sa.update(usage).where(usage.id == row_id,
-                                           usage.project_id == name)
-                    .values(_touched()),
-                    execution_options={
-                        'synchronize_session': False}).rowcount:
+            if query.changed(session, sa.update(usage).where(
+                    usage.id == row_id, usage.project_id == name)
+                    .values(_touched())):
                 newest = _newest(session, row_id)
                 if newest > report.number:
                     raise exception.ReportOutdated(host=report.host,

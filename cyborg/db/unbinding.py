@@ -118,7 +118,7 @@ def _empty(session, conditions, count: int, delete: bool) -> None:
             state=constants.ARQ_UNBOUND, hostname=None,
             device_rp_uuid=None, instance_uuid=None,
             attach_handle_id=None, deployable_id=None)
-    if binding.execute(session, statement) < count:
+    if query.changed(session, statement) < count:
         raise _Changed
 
 

@@ -146,6 +146,33 @@ class KillTest(base.CleanerTestCase):
             self.assertIn(name, points)
 
 
+class FormatKillTest(KillTest):
+    """The same with a disk that can only be formatted."""
+
+    def setUp(self):
+        base.CleanerTestCase.setUp(self)
+        self.killer = Killer()
+        self.host.world.media(ONE).set(identity=base.dataclasses.replace(
+            self.host.world.media(ONE).state().identity, sanicap=0))
+        start(self.host, self.killer)
+        self.host.look()
+        self.assertOffered()
+
+    def test_at_every_point(self):
+        """CLEAN-17, CLEAN-24"""
+        self.lives()
+        self.assertIn('after Format NVM', self.killer.passed)
+
+
+class FollowedTest(base.CleanerTestCase):
+    """A sanitize that a dead process had begun is followed by the next."""
+
+    def setUp(self):
+        super().setUp()
+        self.killer = Killer()
+        start(self.host, self.killer)
+        self.host.look()
+
     def killed_after_the_erase(self) -> None:
         """The erase has ended and is written down; what follows is not."""
         consumer, guest = self.host.boot()
@@ -191,24 +218,6 @@ class KillTest(base.CleanerTestCase):
         self.assertEqual(('sealed', 'verified'), self.host.state())
         self.assertOffered()
         self.assertNotIn(SECRET, self.host.media())
-
-
-class FormatKillTest(KillTest):
-    """The same with a disk that can only be formatted."""
-
-    def setUp(self):
-        base.CleanerTestCase.setUp(self)
-        self.killer = Killer()
-        self.host.world.media(ONE).set(identity=base.dataclasses.replace(
-            self.host.world.media(ONE).state().identity, sanicap=0))
-        start(self.host, self.killer)
-        self.host.look()
-        self.assertOffered()
-
-    def test_at_every_point(self):
-        """CLEAN-17, CLEAN-24"""
-        self.lives()
-        self.assertIn('after Format NVM', self.killer.passed)
 
 
 class JournalIsDurable(base.CleanerTestCase):

@@ -86,7 +86,7 @@ class AskedTwiceTest(base.ConductorTestCase):
         def look(*args):
             found = original(*args)
             session = args[0]
-            binding.execute(session, binding.sa.update(
+            binding.query.changed(session, binding.sa.update(
                 binding.models.AttachHandle).where(
                     binding.models.AttachHandle.id == taken.id)
                 .values(in_use=True))
