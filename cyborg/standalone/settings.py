@@ -82,6 +82,8 @@ def apply(conf: cfg.ConfigOpts, state: pathlib.Path,
     conf.set_default('resource_provider_name', conf.host, group='agent')
     conf.set_default('auth_type', 'none', group='placement')
     conf.set_default('endpoint_override', placement_url, group='placement')
+    # Its Placement keeps all in one SQLite file, which one writes at a time.
+    conf.set_default('max_concurrent_requests', 1, group='placement')
     conf.set_default('enabled_drivers', drivers(conf), group='agent')
     conf.set_default('sysfs_path', sysfs_path(conf, state), group='pci')
     conf.set_default('device_spec', rules(conf), group='pci')
