@@ -2,9 +2,11 @@
 """The commands that prove things on real parts, without those parts."""
 
 import contextlib
+import fcntl
 import importlib.machinery
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import socket
@@ -205,6 +207,28 @@ class CloudTest(base.TestCase):
             'The host with libvirt cannot live in /var/cache/minicloud: set '
             'CYBORG_MINICLOUD to a directory outside of /usr, /etc, /var and '
             '/run, or use up --one-host.', str(error))
+
+    def test_one_command_at_a_time(self):
+        """A second "up" stopped services under running scenarios."""
+        held = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, held)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = self.command('run', 'no-such-scenario')
+        self.assertEqual(
+            (2, 'minicloud: another command works on the cloud in %s: wait '
+             'for its end\n' % self.folder),
+            (done.returncode, done.stdout + done.stderr))
+        # These change nothing.
+        self.assertEqual(1, self.command('status').returncode)
+        self.assertIn('boot-delete', self.command('run', '--list').stdout)
+        fcntl.flock(held, fcntl.LOCK_UN)
+        self.assertEqual('unknown: no-such-scenario\n',
+                         self.command('run', 'no-such-scenario').stdout)
+
+    def command(self, *words):
+        return subprocess.run(
+            [sys.executable, str(ROOT / 'tools/minicloud/minicloud'), *words],
+            capture_output=True, text=True, timeout=300)
 
     def test_left_processes_are_told(self):
         with subprocess.Popen(
