@@ -483,7 +483,9 @@ def libvirt_refuses(lab):
             lab.reach(server, 'ERROR')
             check(lab.arqs(server) == [], 'requests of a refused guest: %s',
                   lab.arqs(server))
-            fault = lab.show(server)['fault']['message']
+            # Nova stores it after the status.
+            fault = lab.wait('the fault', lambda one=server: lab.show(
+                one).get('fault'))['message']
             check('PCI' in fault or '0000:d' in fault or 'hosts' in fault,
                   'fault: %s', fault)
             (device,) = lab.cloud.hypervisor.given(server)
