@@ -248,7 +248,8 @@ class Image:
     def _archive(self, init: pathlib.Path, modules, version: str,
                  target: pathlib.Path) -> None:
         """An initial file system: busybox, an init and some modules."""
-        with tempfile.TemporaryDirectory(dir=self.state) as folder:
+        with tempfile.TemporaryDirectory(
+                prefix='new-', dir=self.state) as folder:
             top = pathlib.Path(folder)
             for name in ('bin', 'mods', 'proc', 'sys', 'dev', 'root'):
                 (top / name).mkdir()

@@ -115,6 +115,41 @@ class LabTest(base.TestCase):
             self.assertEqual([owned], list(lab.state.iterdir()))
         self.assertEqual([], list(lab.state.iterdir()))
 
+    def made(self):
+        """A lab with an image and a run that was kept."""
+        lab = self.load().Lab(pathlib.Path(self.temp_dir()) / 'lab')
+        for name in ('rootfs/usr', 'kept-1/share', 'run-1/share'):
+            (lab.state / name).mkdir(parents=True)
+        for name in ('lock', 'root.img', 'stamp-image', 'run-1/lock'):
+            (lab.state / name).touch()
+        return lab
+
+    def test_clean_leaves_nothing(self):
+        lab = self.made()
+        for _time in range(2):
+            lab.clean()
+            self.assertFalse(lab.state.exists())
+
+    def test_clean_removes_no_machine_that_runs(self):
+        lab = self.made()
+        for folder in (lab.state, lab.state / 'kept-1', lab.state / 'run-1'):
+            with open(folder / 'lock', 'w') as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                error = self.assertRaises(Exception, lab.clean)
+                self.assertEqual(
+                    '%s is in use by a build or a run: end that first, or '
+                    'wait for it.' % folder, str(error))
+            self.assertTrue((lab.state / 'rootfs/usr').exists())
+
+    def test_clean_of_a_directory_with_other_things(self):
+        """CYBORG_PCILAB may name a home."""
+        lab = self.made()
+        (lab.state / 'thesis').mkdir()
+        error = self.assertRaises(Exception, lab.clean)
+        self.assertEqual('left: %s/thesis. Remove by hand what is not of the '
+                         'lab.' % lab.state, str(error))
+        self.assertEqual(['thesis'], os.listdir(lab.state))
+
     def test_a_step_is_made_again_with_what_it_stands_on(self):
         image = self.load().image.Image(pathlib.Path(self.temp_dir()))
         made = []
