@@ -14,6 +14,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import fixtures
 
@@ -328,6 +329,25 @@ class ProxyTest(base.TestCase):
         self.proxy.heal()
         client.settimeout(10)
         self.assertEqual(b'one', client.recv(100))
+
+    def test_healed_while_the_campaign_waits(self):
+        """A call waited for its connection, and that for the call's end."""
+        self.useFixture(fixtures.MonkeyPatch(
+            'sys.path', [str(ROOT / 'tools/campaign'), *sys.path]))
+        self.addCleanup(sys.modules.pop, 'proxy', None)
+        campaign = module('campaign/campaign').Campaign('mariadb', 1, 1)
+        ended = threading.Event()
+        healer = threading.Thread(target=campaign._heal, args=(ended,))
+        healer.start()
+        self.addCleanup(healer.join)
+        self.addCleanup(ended.set)
+        client = self.connect()
+        self.proxy.mode = 'stall'
+        campaign.disturbed[self.proxy] = time.monotonic()
+        client.sendall(b'one')
+        client.settimeout(60)
+        self.assertEqual(b'one', client.recv(100))
+        self.assertEqual({}, campaign.disturbed)
 
     def test_swallowed(self):
         client = self.connect()
