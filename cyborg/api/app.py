@@ -18,6 +18,7 @@ from cyborg.api.middleware import errors
 from cyborg.api.middleware import mount
 from cyborg.common import config
 from cyborg.common import constants
+from cyborg.common import database_url
 from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.common import rpc
@@ -86,6 +87,7 @@ def load_app() -> Callable:
     """
     option_values.check(CONF, 'api', 'database', 'placement',
                         'upgrade_levels')
+    database_url.check(CONF)
     config.set_api_defaults()
     path = paste_file()
     LOG.info('The API\'s pipeline is that of %s.', path)

@@ -17,6 +17,7 @@ from cyborg.cleaner import rpcapi
 from cyborg.cleaner import selection
 from cyborg.cleaner import view as placement_view
 from cyborg.cleaning import records
+from cyborg.common import broker
 from cyborg.common import context
 from cyborg.common import exception
 from cyborg.common import option_values
@@ -214,13 +215,14 @@ class ListenerService:
         service.wait_for_broker(rpcapi.TOPIC, self.stopping)
         own = self._conf.cleaner
         self._api = rpcapi.CleanerAPI()
-        transport = messaging.get_notification_transport(self._conf)
-        url = self._conf.oslo_messaging_notifications.transport_url
-        if url:
+        with rpc.explained(self._conf, broker.NOTIFICATIONS):
+            transport = messaging.get_notification_transport(self._conf)
+            given = self._conf.oslo_messaging_notifications.transport_url
+            url = messaging.TransportURL.parse(transport.conf, given)
+        if given:
             service.wait_for_broker(
-                own.notification_topics[0], self.stopping, transport.conf,
-                messaging.TransportURL.parse(transport.conf, url),
-                '[oslo_messaging_notifications] transport_url')
+                own.notification_pool, self.stopping, transport.conf, url,
+                broker.NOTIFICATIONS)
         self._listener = listener.Listener(
             transport, self.endpoint,
             own.notification_exchange, own.notification_topics,

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from cyborg.common import config
 from cyborg.common import context
+from cyborg.common import database_url
 from cyborg.common import exception
 from cyborg.common import nova_client
 from cyborg.common import option_values
@@ -176,6 +177,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         config.prepare(sys.argv if argv is None else argv)
         option_values.check(CONF, 'database')
+        database_url.check(CONF)
         _tell_the_default()
         return CONF.command.function()
     except (cfg.Error, db_exc.DBError, db_exc.DBMigrationError,

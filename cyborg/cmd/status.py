@@ -20,6 +20,7 @@ from cyborg.accelerator import safety
 from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.common import config
 from cyborg.common import context
+from cyborg.common import database_url
 from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.conf import CONF
@@ -170,6 +171,7 @@ class _Configuration:
         CONF(version=version.release_string(), **arguments)
         option_values.check(CONF, 'agent', 'database', 'pci',
                             'upgrade_levels', 'workarounds')
+        database_url.check(CONF)
 
     def __getattr__(self, name):
         return getattr(CONF, name)

@@ -21,10 +21,11 @@ from cyborg.common.i18n import _
 from cyborg.conf import CONF
 
 _RABBIT = ('rabbit', 'kombu')
-_PORT = 5672
+PORT = 5672
 _GROUP = 'oslo_messaging_rabbit'
 #: What names the broker, unless it is one for notifications alone.
 OPTION = '[DEFAULT] transport_url'
+NOTIFICATIONS = '[oslo_messaging_notifications] transport_url'
 #: Seconds that each host of the broker has to answer.
 PATIENCE = 5
 
@@ -59,7 +60,7 @@ def shown(url: messaging.TransportURL) -> str:
     """The URL without passwords."""
     hosts = ','.join('%s%s:%d' % (
         host.username + ':***@' if host.username else '', host.hostname,
-        host.port or _PORT) for host in url.hosts)
+        host.port or PORT) for host in url.hosts)
     return '%s://%s/%s' % (url.transport, hosts, url.virtual_host or '')
 
 
@@ -81,18 +82,23 @@ def _trouble(url, host, topic: str, conf) -> str | None:
         connection.connect()
     except (amqp_exc.AMQPError, OSError) as error:
         return reason(error, url, host, conf)
-    with contextlib.closing(connection):
+    try:
         return _no_queue(connection, topic, names)
+    finally:
+        # What is to be known is known, however the broker parts.
+        with contextlib.suppress(amqp_exc.AMQPError, OSError):
+            connection.close()
 
 
 def _names(url, host) -> dict[str, str]:
-    return {'where': '%s:%d' % (host.hostname, host.port or _PORT),
+    return {'where': '%s:%d' % (host.hostname, host.port or PORT),
             'user': host.username, 'vhost': url.virtual_host or '/',
             'all': "'.*' '.*' '.*'"}
 
 
-def reason(error: BaseException, url: messaging.TransportURL, host: str,
-           conf: cfg.ConfigOpts = CONF) -> str:
+def reason(error: BaseException, url: messaging.TransportURL,
+           host: messaging.TransportHost, conf: cfg.ConfigOpts = CONF
+           ) -> str:
     """Why there is no connection to a host, and what to do.
 
     :param error: of the library that was to connect.

@@ -3,10 +3,27 @@
 
 import re
 
+from oslo_config import cfg
 import sqlalchemy as sa
+
+from cyborg.common import exception
 
 _DRIVER = re.compile(r'[\w+]+(?=:/)')
 _HIDDEN = '***'
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Refuse a URL of which the library says more than may be shown.
+
+    :raises exception.DatabaseUrlInvalid: no number stands for its port; what
+        does may be the end of a password.
+    """
+    try:
+        sa.make_url(conf.database.connection or '')
+    except sa.exc.ArgumentError:
+        return
+    except ValueError:
+        raise exception.DatabaseUrlInvalid(host=conf.host) from None
 
 
 def shown(url: str | None) -> str:

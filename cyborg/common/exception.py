@@ -188,9 +188,16 @@ class OptionInvalid(ConfigInvalid):
 
 
 class TransportInvalid(ConfigInvalid):
-    _msg_fmt = _('[DEFAULT] transport_url of host %(host)s cannot be used: '
+    _msg_fmt = _('%(option)s of host %(host)s cannot be used: '
                  '%(reason)s. Write TRANSPORT://USER:PASSWORD@HOST:PORT/, '
                  'for example rabbit://openstack:PASSWORD@controller:5672/.')
+
+
+class DatabaseUrlInvalid(ConfigInvalid):
+    _msg_fmt = _('[database] connection of host %(host)s cannot be used: what '
+                 'it has in the place of the port is no number. Write '
+                 'DIALECT+DRIVER://USER:PASSWORD@HOST:PORT/NAME, and in the '
+                 'password %%2F for "/", %%3A for ":" and %%40 for "@".')
 
 
 # Objects that exist, or do not

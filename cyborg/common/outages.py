@@ -104,18 +104,43 @@ class Outages(logging.Filter):
                          ' '.join(str(reason).split()), url)}
 
     def _broker(self, error: BaseException, record: logging.LogRecord) -> str:
-        url = messaging.TransportURL.parse(self._conf)
-        found = record.args if isinstance(record.args, dict) else {}
-        host = next((each for each in url.hosts if (
-            each.hostname == found.get('hostname')
-            and each.port == found.get('port'))),
-            url.hosts[0] if url.hosts else None)
-        return _('[DEFAULT] transport_url = %(url)s of host %(host)s: the '
-                 'connection is lost. %(reason)s It is tried again by '
-                 'itself.') % {
-                     'url': broker.shown(url), 'host': self._conf.host,
-                     'reason': broker.reason(error, url, host, self._conf)
-                     if host else str(error)}
+        place = _place(record)
+        hosts = [(option, url, host) for option, url in self._brokers()
+                 for host in url.hosts]
+        found = [each for each in hosts
+                 if (each[2].hostname, each[2].port or broker.PORT) == place]
+        if place is None and len({option for option, *_ in hosts}) == 1:
+            found = hosts
+        if not found:
+            # Which of several it is nobody says.
+            return _('A connection of host %(host)s to the message broker '
+                     '%(place)sis lost: %(reason)s. It is tried again by '
+                     'itself.') % {
+                         'host': self._conf.host,
+                         'place': '%s:%s ' % place if place else '',
+                         'reason': ' '.join(str(error).split()).rstrip('.')}
+        option, url, host = found[0]
+        return _('%(option)s = %(url)s of host %(host)s: the connection is '
+                 'lost. %(reason)s It is tried again by itself.') % {
+                     'option': option, 'url': broker.shown(url),
+                     'host': self._conf.host,
+                     'reason': broker.reason(error, url, host, self._conf)}
+
+    def _brokers(self) -> Iterator[tuple[str, messaging.TransportURL]]:
+        """Options that name a broker, each with its value."""
+        yield broker.OPTION, messaging.TransportURL.parse(self._conf)
+        group = 'oslo_messaging_notifications'
+        if group in self._conf and self._conf[group].transport_url:
+            yield broker.NOTIFICATIONS, messaging.TransportURL.parse(
+                self._conf, self._conf[group].transport_url)
+
+
+def _place(record: logging.LogRecord) -> tuple[str, int] | None:
+    """Host and port that a record of the driver names."""
+    found = record.args if isinstance(record.args, dict) else {}
+    if 'hostname' not in found:
+        return None
+    return found['hostname'], found.get('port')
 
 
 def _errors(record: logging.LogRecord, handled: bool

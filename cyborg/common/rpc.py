@@ -5,6 +5,8 @@ A process calls ``init`` once, before it builds clients or servers, and
 ``cleanup`` at its end; tests do both through a fixture.
 """
 
+from collections.abc import Iterator
+import contextlib
 import logging
 import re
 from typing import Any
@@ -14,6 +16,7 @@ import oslo_messaging as messaging
 from oslo_messaging import opts as messaging_opts
 from oslo_messaging.rpc import dispatcher
 
+from cyborg.common import broker
 from cyborg.common import context as cyborg_context
 from cyborg.common import deadline
 from cyborg.common import exception
@@ -86,20 +89,32 @@ def init(conf: cfg.ConfigOpts = CONF,
     """
     if _messaging.transport is not None:
         return
-    try:
+    with explained(conf):
         _messaging.transport = messaging.get_rpc_transport(
             conf, allowed_remote_exmods=[*ALLOWED_EXMODS,
                                          *allowed_remote_exmods])
+
+
+@contextlib.contextmanager
+def explained(conf: cfg.ConfigOpts, option: str = broker.OPTION
+              ) -> Iterator[None]:
+    """What the library says of a broker's URL, in an operator's words.
+
+    :raises exception.TransportInvalid: the URL is of no use.
+    """
+    try:
+        yield
     except (messaging.InvalidTransportURL,
             messaging.DriverLoadFailure) as error:
         raise exception.TransportInvalid(
-            host=conf.host, reason=exception.plain_text(error)) from error
+            option=option, host=conf.host,
+            reason=exception.plain_text(error)) from error
     except ValueError:
         # Its text repeats what stands in the place of the port, which is a
         # part of the password when that holds a slash.
         raise exception.TransportInvalid(
-            host=conf.host, reason='its host and port cannot be told '
-            'apart') from None
+            option=option, host=conf.host, reason='its host and port cannot '
+            'be told apart') from None
 
 
 def cleanup() -> None:

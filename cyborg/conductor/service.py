@@ -54,6 +54,7 @@ class ConductorService(service.RPCService):
                  expects_nova: bool = True):
         option_values.check(CONF, 'database', 'glance', 'nova', 'placement',
                             'service_user', 'upgrade_levels')
+        database_url.check(CONF)
         self._expects_nova = expects_nova
         objects.register_all()
         self._placement = placement_client.PlacementClient()

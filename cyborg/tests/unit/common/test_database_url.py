@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """No part of the database's password is shown."""
 
+from oslo_db import options as db_options
+
 from cyborg.common import database_url
+from cyborg.common import exception
+from cyborg.conf import CONF
 from cyborg.tests import base
 
 HEAD = 'mysql+pymysql://'
@@ -58,3 +62,25 @@ class TestWithoutPassword(base.TestCase):
         for url in (HEAD + 'cyborg:secret@db/cyborg', '', None):
             self.assertEqual('No route to db', database_url.without_password(
                 'No route to db', url))
+
+
+class TestCheck(base.TestCase):
+
+    def test_what_is_no_port_is_not_repeated(self):
+        db_options.set_defaults(CONF)
+        for url in (HEAD + 'cyborg:sec@re:t@db/cyborg',
+                    HEAD + 'cyborg:secret@db:port/cyborg'):
+            self.conf.set(group='database', connection=url)
+            error = self.assertRaises(exception.DatabaseUrlInvalid,
+                                      database_url.check, CONF)
+            self.assertIsNone(error.__cause__)
+            self.assertTrue(error.__suppress_context__)
+            for part in 'sec', 're:t', 'port/':
+                self.assertNotIn(part, error.message)
+
+    def test_all_else_is_for_others_to_refuse(self):
+        db_options.set_defaults(CONF)
+        for url in ('secret', HEAD + 'cyborg:secret@db:3306/cyborg',
+                    'sqlite://'):
+            self.conf.set(group='database', connection=url)
+            self.assertIsNone(database_url.check(CONF))

@@ -41,8 +41,15 @@ TEXTS = {
         'pci_drvier in [agent] enabled_drivers of host c1 is not a driver '
         'that is installed there. Correct the name, or install the package '
         'that provides it. Installed: fake_driver, pci_driver.'),
+    'DatabaseUrlInvalid': (
+        {'host': 'c1'},
+        '[database] connection of host c1 cannot be used: what it has in the '
+        'place of the port is no number. Write '
+        'DIALECT+DRIVER://USER:PASSWORD@HOST:PORT/NAME, and in the password '
+        '%2F for "/", %3A for ":" and %40 for "@".'),
     'TransportInvalid': (
-        {'host': 'c1', 'reason': 'No scheme specified'},
+        {'option': '[DEFAULT] transport_url', 'host': 'c1',
+         'reason': 'No scheme specified'},
         '[DEFAULT] transport_url of host c1 cannot be used: No scheme '
         'specified. Write TRANSPORT://USER:PASSWORD@HOST:PORT/, for example '
         'rabbit://openstack:PASSWORD@controller:5672/.'),

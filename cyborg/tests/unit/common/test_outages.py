@@ -8,6 +8,7 @@ from amqp import exceptions as amqp_exc
 from oslo_db import exception as db_exc
 from oslo_db import options as db_options
 import oslo_messaging as messaging
+from oslo_messaging import conffixture
 
 from cyborg.common import outages
 from cyborg.conf import CONF
@@ -57,6 +58,39 @@ class OutagesTest(base.TestCase):
             'compute-1: the connection is lost. mq:5672 cannot be used: '
             'Connection refused. Start the broker, or correct host and port '
             'in the URL. It is tried again by itself.', text)
+
+    def lost(self, hostname, port=5672):
+        return self.shown(
+            RABBIT, 'AMQP server on %(hostname)s:%(port)s: %(err_str)s',
+            {'hostname': hostname, 'port': port,
+             'err_str': ConnectionResetError(104, 'Connection reset')})
+
+    def test_a_broker_of_notifications(self):
+        """It is another one, and another option names it."""
+        conffixture.ConfFixture(CONF)
+        self.conf.set(group='oslo_messaging_notifications',
+                      transport_url='rabbit://you:secret@notes/vh')
+        self.assertIn('[oslo_messaging_notifications] transport_url = '
+                      'rabbit://you:***@notes:5672/vh of host compute-1: the '
+                      'connection is lost. notes:5672 ', self.lost('notes'))
+        self.assertIn('[DEFAULT] transport_url = rabbit://me:***@mq:5672/vh '
+                      'of host compute-1: the connection is lost. mq:5672 ',
+                      self.lost('mq'))
+
+    def test_nobody_says_which_broker(self):
+        self.assertEqual(
+            'A connection of host compute-1 to the message broker '
+            'elsewhere:5671 is lost: [Errno 104] Connection reset. It is '
+            'tried again by itself.', self.lost('elsewhere', 5671))
+        conffixture.ConfFixture(CONF)
+        self.conf.set(group='oslo_messaging_notifications',
+                      transport_url='rabbit://you:secret@notes/vh')
+        text = self.shown(RABBIT, 'Lost: %s', ConnectionResetError(
+            104, 'Connection reset'))
+        self.assertEqual(
+            'A connection of host compute-1 to the message broker is lost: '
+            '[Errno 104] Connection reset. It is tried again by itself.',
+            text)
 
     def test_the_virtual_host_is_away(self):
         """Its error is what another one was raised for, deep below."""
