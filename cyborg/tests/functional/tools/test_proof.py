@@ -142,6 +142,18 @@ class LabTest(base.TestCase):
                     'wait for it.' % folder, str(error))
             self.assertTrue((lab.state / 'rootfs/usr').exists())
 
+    def test_clean_under_the_machine_of_another_clone(self):
+        """It was of a version that locked nothing."""
+        lab = self.made()
+        process = subprocess.Popen(['sleep', '600'],
+                                   cwd=lab.state / 'rootfs')
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        error = self.assertRaises(Exception, lab.clean)
+        self.assertEqual('%s is in use by process %d: end that first.' % (
+            lab.state, process.pid), str(error))
+        self.assertTrue((lab.state / 'rootfs/usr').exists())
+
     def test_clean_of_a_directory_with_other_things(self):
         """CYBORG_PCILAB may name a home."""
         lab = self.made()
