@@ -160,6 +160,6 @@ class ConductorManager:
     @deadline.in_time
     def arq_create_many(self, context, requests: list[dict],
                         devprof_id: int) -> None:
-        """See :meth:`cyborg.conductor.rpcapi.ConductorAPI.arq_create_many`.
+        """See :meth:`cyborg.rpcapi.conductor.ConductorAPI.arq_create_many`.
         """
         arqs.create_many(context, devprof_id, requests)

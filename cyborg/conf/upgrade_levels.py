@@ -21,7 +21,7 @@ Below 1.1 an agent reports as one of 2026.2, and an API asks for accelerator
 requests as one of 2026.2. A rule with ``managed`` in ``[pci] device_spec``
 needs 1.1.
 
-Valid: ``1.0``, ``1.1``, ``2026.2``, ``2027.1``. Invalid: ``auto``,
+Valid: ``1.0``, ``1.1``, ``1.2``, ``2026.2``, ``2027.1``. Invalid: ``auto``,
 ``newest``.
 """),
     cfg.StrOpt(

@@ -39,8 +39,14 @@ def plan(discovered: Sequence[values.DiscoveredDevice],
         they were missing, where the caller knows them.
     """
     collector = _Collector(persisted.hostname, frozenset(held))
+    usable = collector.sort_out(discovered)
+    # What is stored and stays so has its place among its relatives.
+    unstorable = {device.key: collector.unstorable[device.key]
+                  for device in persisted.devices
+                  if device.key in collector.unstorable
+                  and device.key not in usable}
     found, faults = relatives.screened(relatives.with_stored_names(
-        collector.sort_out(discovered), persisted), persisted)
+        usable | unstorable, persisted), persisted)
     for fault in faults:
         collector.add('faults', fault)
     for pieces in relatives.shared(persisted):
@@ -48,12 +54,14 @@ def plan(discovered: Sequence[values.DiscoveredDevice],
     for device in _with_twins_last(persisted.devices):
         key = device.key
         match = found.pop(key, None) if key is not None else None
-        if match is None and (key in collector.unstorable or (
-                key in collector.unclear and device.allocated)):
+        if key in unstorable and (device.allocated or (
+                match is not None and _same_for_a_guest(device, match))) or (
+                match is None and key in collector.unclear
+                and device.allocated):
             # It is there, and what is wrong with it was said: nothing of it
             # is changed, least of all is it taken for missing.
             continue
-        if match is None:
+        if match is None or key in unstorable:
             collector.gone(device)
         elif match.stub:
             continue
@@ -103,6 +111,21 @@ def _another_device(stored, match) -> bool:
     return _hardware(stored) != _hardware(match)
 
 
+def _same_for_a_guest(stored: values.PersistedDevice,
+                      found: values.DiscoveredDevice) -> bool:
+    """Whether a row that cannot be changed still says what one would get."""
+    try:
+        there = {handle.key: handle.info.settings.managed
+                 for deployable in found.deployables
+                 for handle in deployable.handles}
+        known = {handle.key: handle.info.settings.managed
+                 for deployable in stored.deployables
+                 for handle in deployable.handles}
+    except identity.InvalidInfo:
+        return False
+    return there == known and not _another_device(stored, found)
+
+
 def _with_twins_last(devices):
     """Of two rows for one device the allocated, else the older, goes first.
 
@@ -122,7 +145,8 @@ class _Collector:
         #: keys of devices that were found, and have no clear meaning
         self.unclear: set[identity.Key | None] = set()
         #: of those that have one, in texts that no row can hold
-        self.unstorable: set[identity.Key | None] = set()
+        self.unstorable: dict[identity.Key | None,
+                              values.DiscoveredDevice] = {}
         names = [field.name for field in dataclasses.fields(changes.Plan)]
         self._lists: dict[str, list] = {name: [] for name in names
                        if name not in ('hostname', 'discovered')}
@@ -150,7 +174,10 @@ class _Collector:
                                        printable.one_line(error.text))
             if reason is not None:
                 self.add('faults', changes.Fault(_label(device), reason))
-                (self.unclear if broken else self.unstorable).add(key)
+                if broken:
+                    self.unclear.add(key)
+                else:
+                    self.unstorable.setdefault(key, device)
                 continue
             if key in found:
                 self.add('faults', changes.Fault(

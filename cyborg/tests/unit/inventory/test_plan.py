@@ -2,6 +2,7 @@
 """Tables for every consequence a report can have."""
 
 import dataclasses
+import json
 
 import testtools
 
@@ -308,6 +309,39 @@ class Damage(testtools.TestCase):
                 {'faults', 'removed_devices'} if odd.model == found().model
                 and odd.vendor_board_info == found().vendor_board_info
                 else {'faults'}, set(nothing_but(result)))
+
+    def test_a_free_device_that_became_another_in_texts_no_row_keeps(self):
+        """What a guest would get is not what is stored: it is not offered."""
+        bad = {'vendor_board_info': '\0'}
+        for odd in (dataclasses.replace(found(product='1111'), **bad),
+                    dataclasses.replace(found(vendor='8086'), **bad),
+                    dataclasses.replace(found(managed=False), **bad)):
+            row = stored(found())
+            result = plan.plan([odd], host(row))
+            self.assertEqual((row,), result.removed_devices)
+            self.assertEqual({'faults', 'removed_devices'},
+                             set(nothing_but(result)))
+            row = stored(found(), in_use=True)
+            self.assertEqual({'faults'}, set(nothing_but(
+                plan.plan([odd], host(row)))))
+
+    def test_a_stored_pf_in_texts_no_row_keeps_gives_way_to_its_vfs(self):
+        """ID-3: as any other; it was offered beside them."""
+        pf = found('0000:3b:00.0')
+        vf = found('0000:3b:00.1', product='1111')
+        vf = dataclasses.replace(vf, std_board_info=json.dumps({
+            'product_id': '1111', 'controller': None,
+            'physfn': '0000:3b:00.0'}))
+        odd = dataclasses.replace(pf, vendor_board_info='\0')
+        row = stored(pf)
+        result = plan.plan([odd, vf], host(row))
+        self.assertEqual(((row,), (vf,)),
+                         (result.removed_devices, result.new_devices))
+        row = stored(pf, in_use=True)
+        result = plan.plan([odd, vf], host(row))
+        self.assertEqual({'faults'}, set(nothing_but(result)))
+        self.assertEqual({'0000:3b:00.0', '0000:3b:00.1'},
+                         {each.label for each in result.faults})
 
     def test_stored_settings(self):
         """REC-7: named, and neither deleted nor joined by a twin."""
