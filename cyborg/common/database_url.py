@@ -4,6 +4,7 @@
 import re
 
 from oslo_config import cfg
+from oslo_db import options as db_options
 import sqlalchemy as sa
 
 from cyborg.common import exception
@@ -18,6 +19,8 @@ def check(conf: cfg.ConfigOpts) -> None:
     :raises exception.DatabaseUrlInvalid: no number stands for its port; what
         does may be the end of a password.
     """
+    # The API asks before anything has imported what uses the database.
+    conf.register_opts(db_options.database_opts, 'database')
     try:
         sa.make_url(conf.database.connection or '')
     except sa.exc.ArgumentError:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """No part of the database's password is shown."""
 
+from oslo_config import cfg
 from oslo_db import options as db_options
 
 from cyborg.common import database_url
@@ -84,3 +85,10 @@ class TestCheck(base.TestCase):
                     'sqlite://'):
             self.conf.set(group='database', connection=url)
             self.assertIsNone(database_url.check(CONF))
+
+    def test_api_that_a_web_server_loads(self):
+        """It did not start: no such option connection in group [database]."""
+        conf = cfg.ConfigOpts()
+        conf([], default_config_files=[])
+        database_url.check(conf)
+        self.assertIsNone(conf.database.connection)
