@@ -118,7 +118,8 @@ class LabTest(base.TestCase):
 
     def made(self):
         """A lab with an image and a run that was kept."""
-        lab = self.load().Lab(pathlib.Path(self.temp_dir()) / 'lab')
+        self.tool = self.load()
+        lab = self.tool.Lab(pathlib.Path(self.temp_dir()) / 'lab')
         for name in ('rootfs/usr', 'kept-1/share', 'run-1/share'):
             (lab.state / name).mkdir(parents=True)
         for name in ('lock', 'root.img', 'stamp-image', 'run-1/lock'):
@@ -136,7 +137,8 @@ class LabTest(base.TestCase):
         for folder in (lab.state, lab.state / 'kept-1', lab.state / 'run-1'):
             with open(folder / 'lock', 'w') as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                error = self.assertRaises(Exception, lab.clean)
+                error = self.assertRaises(self.tool.image.LabError,
+                                          lab.clean)
                 self.assertEqual(
                     '%s is in use by a build or a run: end that first, or '
                     'wait for it.' % folder, str(error))
@@ -149,7 +151,7 @@ class LabTest(base.TestCase):
                                    cwd=lab.state / 'rootfs')
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        error = self.assertRaises(Exception, lab.clean)
+        error = self.assertRaises(self.tool.image.LabError, lab.clean)
         self.assertEqual('%s is in use by process %d: end that first.' % (
             lab.state, process.pid), str(error))
         self.assertTrue((lab.state / 'rootfs/usr').exists())
@@ -158,7 +160,7 @@ class LabTest(base.TestCase):
         """CYBORG_PCILAB may name a home."""
         lab = self.made()
         (lab.state / 'thesis').mkdir()
-        error = self.assertRaises(Exception, lab.clean)
+        error = self.assertRaises(self.tool.image.LabError, lab.clean)
         self.assertEqual('left: %s/thesis. Remove by hand what is not of the '
                          'lab.' % lab.state, str(error))
         self.assertEqual(['thesis'], os.listdir(lab.state))
