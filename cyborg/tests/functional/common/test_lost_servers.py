@@ -55,9 +55,10 @@ class LostTest(base.TestCase):
                 if option in line]
 
     def assert_reports_again(self):
+        # In whole, or as what was reported before: that, too, a conductor
+        # has answered.
         agent = self.cloud.agent
-        agent.wait_for_output('reported 1 devices', PATIENCE,
-                              len(agent.output))
+        agent.wait_for_output(' 1 devices ', PATIENCE, len(agent.output))
 
     def test_database(self):
         self.servers.to_database.cut()
