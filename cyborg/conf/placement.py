@@ -18,7 +18,8 @@ OPTS = [
              'providers of one report: those of a host that reports for the '
              'first time, or after many changes. All reports of a conductor '
              'share the threads for it. The HTTP client keeps 10 connections '
-             'open; 1 sends one request after another.'),
+             'open; 1 sends one request after another, as a Placement on '
+             'SQLite needs it.'),
     *keystone_client.client_opts('placement'),
 ]
 
