@@ -122,8 +122,10 @@ class Job:
         self._save(binding=None)
 
     def _save(self, **changes) -> None:
-        self.entry = dataclasses.replace(self.entry, **changes)
-        self._means.save(self.entry)
+        entry = dataclasses.replace(self.entry, **changes)
+        # What could not be written down has not happened.
+        self._means.save(entry)
+        self.entry = entry
 
     def _clean(self) -> None:
         if self.entry.binding is None:
@@ -291,4 +293,5 @@ class Job:
 
 #: What passes by itself, whatever the disk.
 TRANSIENT = (*placement.ERRORS, exceptions.Refused,
-             exceptions.ReservationLost, exception.PrivilegedHelperFailed)
+             exceptions.ReservationLost, exceptions.JournalUnusable,
+             exception.PrivilegedHelperFailed)

@@ -70,10 +70,6 @@ class Outcomes:
                 if outcome.kind in kinds}
 
     @property
-    def kinds(self) -> frozenset[Kind]:
-        return frozenset(each.kind for each in self.by_uuid.values())
-
-    @property
     def failed(self) -> dict[str, Outcome]:
         return self.of(Kind.FAILED)
 

@@ -485,6 +485,52 @@ class JournalTest(AttackCase):
         self.assertEqual([], self.logs.messages('ERROR'))
 
 
+    def once(self, number: int, used: bool) -> bool:
+        """One life of a disk, in which one write to the journal fails.
+
+        :param used: a guest takes the disk before the next look, if it is
+            offered.
+        :returns: whether so much was written at all.
+        """
+        journal = self.host.cleaner.book.journal
+        write, count = journal._write, []
+        self.used_once()
+
+        def fail(*args):
+            count.append(1)
+            if len(count) == number:
+                raise OSError(28, 'No space left on device')
+            write(*args)
+
+        journal._write = fail
+        self.host.look(1 if used else 2)
+        journal._write = write
+        self.assertNotEqual('error', self.host.state()[0], number)
+        guest = used and not self.host.reserved() and self.host.boot()
+        self.host.clock.pass_(7200)
+        self.host.look(2)
+        if guest:
+            self.assertReserved('in_use', 'allocated')
+            self.host.delete(*guest)
+            self.host.look(3)
+        self.assertOffered()
+        self.assertNotIn(base.SECRET, self.host.media())
+        return len(count) >= number
+
+    def test_one_write_fails(self):
+        """CLEAN-23, CLEAN-26: it passes by itself, and so does the disk.
+
+        Just after the release it made the disk an error, and what a guest
+        took then was used while dirty.
+        """
+        for used in (False, True):
+            number = 1
+            while self.once(number, used):
+                number += 1
+            self.assertGreater(number, 6)
+        self.assertEqual([], self.logs.messages('ERROR'))
+
+
 class RequestTest(AttackCase):
 
     BAD = (
