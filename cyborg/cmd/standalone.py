@@ -20,6 +20,7 @@ from cyborg.accelerator.drivers.pci.pci import survey
 from cyborg.cmd import pci_rows
 from cyborg.common import config
 from cyborg.common import exception
+from cyborg.common import service as common_service
 from cyborg.conf import CONF
 from cyborg.pci import usage
 from cyborg.standalone import cleaning_demo
@@ -55,7 +56,7 @@ def main(argv: list[str] | None = None) -> int:
             _show(running, state)
             if CONF.demo:
                 return demo.run(running.url, CONF.host, sys.stdout)
-            stopping.wait()
+            common_service.wait_for_signal(stopping)
             print('Stopping.', flush=True)
             return 0
     except settings.UsageError as error:

@@ -30,6 +30,8 @@ LOG = logging.getLogger(__name__)
 
 # Longest pause between two looks at something that does not answer (seconds).
 MAX_PAUSE = 30
+# Seconds between two looks whether a signal has come.
+_SIGNAL_PAUSE = 0.5
 #: Seconds that work in hand has to end while the broker is away.
 BROKER_PATIENCE = 3
 
@@ -227,6 +229,18 @@ class RPCService(service.Service):
         super().wait()
 
 
+def wait_for_signal(stopping: threading.Event) -> None:
+    """Wait in the main thread for what a signal handler sets.
+
+    The system may give a signal to any thread, and Python calls the handler
+    in the main one, once that runs: it would sleep on in a wait without end.
+
+    :param stopping: set by the handler, or by another thread
+    """
+    while not stopping.wait(_SIGNAL_PAUSE):
+        pass
+
+
 def run(running: RPCService) -> int:
     """Keep a service in this process until SIGTERM or SIGINT.
 
@@ -285,7 +299,7 @@ def run(running: RPCService) -> int:
     starter = threading.Thread(target=start, name=running.name + '-start',
                                daemon=True)
     starter.start()
-    running.stopping.wait()
+    wait_for_signal(running.stopping)
     stopper = threading.Thread(target=running.stop, name=running.name +
                                '-stop', daemon=True)
     if not (_ends(starter) and _ends(stopper, start=True)):

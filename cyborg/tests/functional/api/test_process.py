@@ -110,6 +110,13 @@ class TestCommand(ProcessTestCase):
         self.assertEqual(0, running.process.wait(300), running.output)
         self.assertFalse(self.answers())
 
+    def test_sigterm_that_another_thread_gets(self):
+        self.configure()
+        running = self.serve(self.command())
+        processes.signal_other_thread(running.process.pid, signal.SIGTERM)
+        self.assertEqual(0, running.process.wait(300), running.output)
+        self.assertFalse(self.answers())
+
     def send(self, *parts: bytes) -> bytes:
         """The answer to bytes, which the server may stop to read."""
         with socket.create_connection(('127.0.0.1', self.port), 20) as sock:

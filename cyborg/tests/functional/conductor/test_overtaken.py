@@ -74,6 +74,11 @@ class OvertakenCase(base.ConductorTestCase):
 
 class StrayTest(OvertakenCase):
 
+    def set_up_services(self):
+        # Which provider is made last is part of what these tests say.
+        self.conf.set(group='placement', max_concurrent_requests=1)
+        super().set_up_services()
+
     def overtaken_before_its_provider(self):
         self.placement.before(
             'POST /resource_providers', lambda: self.send(

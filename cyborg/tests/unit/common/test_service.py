@@ -17,6 +17,7 @@ from cyborg.common import exception
 from cyborg.common import rpc
 from cyborg.common import service
 from cyborg.tests import base
+from cyborg.tests.fixtures import processes
 from cyborg.tests.fixtures import rpc as rpc_fixture
 
 
@@ -252,6 +253,15 @@ class ProcessTest(base.TestCase):
             output = process.communicate(timeout=300)[0]
             self.assertEqual(0, process.returncode, output)
             self.assertIn('has stopped', output)
+
+    def test_sigterm_that_another_thread_gets(self):
+        """The main one sleeps on unless it looks by itself."""
+        process = self.start('pass')
+        self.read_until(process, 'serves topic')
+        processes.signal_other_thread(process.pid, signal.SIGTERM)
+        output = process.communicate(timeout=300)[0]
+        self.assertEqual(0, process.returncode, output)
+        self.assertIn('has stopped', output)
 
     def test_sigterm_while_waiting_is_status_0(self):
         process = self.start(
