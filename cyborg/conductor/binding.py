@@ -23,6 +23,7 @@ import time
 from oslo_utils import timeutils
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import deadline
 from cyborg.common import exception
 from cyborg.conductor import bind_requests
@@ -66,7 +67,8 @@ class Binder:
         self._stopping.set()
         self._pool.shutdown(wait=True)
 
-    def apply_patch(self, context, patch_list: dict[str, list],
+    def apply_patch(self, context: cyborg_context.RequestContext,
+                    patch_list: dict[str, list],
                     valid_fields: dict[str, dict]) -> None:
         """Unbind the ARQs whose operations remove, and bind the others.
 
@@ -151,8 +153,9 @@ class Binder:
                                  for request in again},
                        constants.ARQ_BIND_STATUS_FINISH)
 
-    def bind(self, context, requests: Sequence[binding.Request],
-             rows: dict, released: Sequence[binding.Holding] = ()) -> None:
+    def bind(self, context: cyborg_context.RequestContext,
+             requests: Sequence[binding.Request], rows: dict,
+             released: Sequence[binding.Holding] = ()) -> None:
         """Bind a set of ARQs, all or none.
 
         When an FPGA has to be programmed this returns before it is done;

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What other processes may ask of a conductor, one line a method."""
 
+from collections.abc import Sequence
 import logging
+from typing import Any
 
 import oslo_messaging as messaging
 from oslo_versionedobjects import exception as ovo_exception
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import deadline
 from cyborg.common import exception
 from cyborg.common import nova_client
@@ -19,6 +22,8 @@ from cyborg.conductor.report import reporter
 from cyborg.db import arqs
 from cyborg.db import unbinding
 from cyborg.objects import base as objects_base
+from cyborg.objects import device_profile
+from cyborg.objects import ext_arq
 from cyborg.objects import inventory_values
 from cyborg.placement import client as placement_client
 from cyborg.rpcapi import agent as agent_rpcapi
@@ -72,8 +77,8 @@ class ConductorManager:
     # Version 1.0
 
     @_answers
-    def report_data(self, context, hostname: str,
-                    driver_device_list: list) -> None:
+    def report_data(self, context: cyborg_context.RequestContext,
+                    hostname: str, driver_device_list: list) -> None:
         """See :meth:`cyborg.conductor.report.reporter.Reporter.report`."""
         found = inventory_values.discovered_devices(driver_device_list)
         self._patience.wait(context, hostname, lambda: self._reporter.report(
@@ -81,7 +86,10 @@ class ConductorManager:
 
     @_answers
     @deadline.in_time
-    def device_profile_create(self, context, obj_devprof):
+    def device_profile_create(
+            self, context: cyborg_context.RequestContext,
+            obj_devprof: device_profile.DeviceProfile
+            ) -> device_profile.DeviceProfile:
         """Store a profile; returns it in the version it came in."""
         versions = objects_base.versions_in(obj_devprof)
         obj_devprof._context = context
@@ -90,13 +98,17 @@ class ConductorManager:
 
     @_answers
     @deadline.in_time
-    def device_profile_delete(self, context, obj_devprof) -> None:
+    def device_profile_delete(
+            self, context: cyborg_context.RequestContext,
+            obj_devprof: device_profile.DeviceProfile) -> None:
         obj_devprof._context = context
         obj_devprof.destroy()
 
     @_answers
     @deadline.in_time
-    def arq_create(self, context, obj_extarq, devprof_id: int):
+    def arq_create(self, context: cyborg_context.RequestContext,
+                   obj_extarq: ext_arq.ExtARQ,
+                   devprof_id: int) -> ext_arq.ExtARQ:
         """Store an ARQ; returns it in the version it came in."""
         versions = objects_base.versions_in(obj_extarq)
         obj_extarq._context = context
@@ -105,21 +117,24 @@ class ConductorManager:
 
     @_answers
     @deadline.in_time
-    def arq_apply_patch(self, context, patch_list: dict,
-                        valid_fields: dict) -> None:
+    def arq_apply_patch(self, context: cyborg_context.RequestContext,
+                        patch_list: dict, valid_fields: dict) -> None:
         """See :meth:`cyborg.conductor.binding.Binder.apply_patch`."""
         self._binder.apply_patch(context, patch_list, valid_fields)
 
     @_answers
     @deadline.in_time
-    def arq_delete_by_uuid(self, context, arqs: str) -> None:
+    def arq_delete_by_uuid(self, context: cyborg_context.RequestContext,
+                           arqs: str) -> None:
         """:param arqs: UUIDs with commas between"""
         unbinding.release(context, [u.strip() for u in arqs.split(',')],
                            self._agent.remove_vgpu_mdev, delete=True)
 
     @_answers
     @deadline.in_time
-    def arq_delete_by_instance_uuid(self, context, instance: str) -> None:
+    def arq_delete_by_instance_uuid(
+            self, context: cyborg_context.RequestContext,
+            instance: str) -> None:
         """Delete an instance's ARQs; none is fine."""
         unbinding.release_held(
             context, unbinding.holdings(context, instance_uuid=instance),
@@ -128,38 +143,41 @@ class ConductorManager:
     # Version 1.1
 
     @_answers
-    def object_class_action_versions(self, context, objname: str,
-                                     objmethod: str, object_versions: dict,
-                                     args, kwargs: dict):
+    def object_class_action_versions(
+            self, context: cyborg_context.RequestContext, objname: str,
+            objmethod: str, object_versions: dict, args: Sequence,
+            kwargs: dict) -> Any:
         """See :func:`cyborg.conductor.object_dispatch.class_action`."""
         return object_dispatch.class_action(
             context, objname, objmethod, object_versions, args, kwargs)
 
     @_answers
-    def object_action(self, context, objinst, objmethod: str, args,
-                      kwargs: dict):
+    def object_action(self, context: cyborg_context.RequestContext,
+                      objinst: Any, objmethod: str, args: Sequence,
+                      kwargs: dict) -> tuple[dict[str, Any], Any]:
         """See :func:`cyborg.conductor.object_dispatch.action`."""
         return object_dispatch.action(
             context, objinst, objmethod, args, kwargs)
 
     @_answers
-    def object_backport_versions(self, context, objinst,
-                                 object_versions: dict):
+    def object_backport_versions(
+            self, context: cyborg_context.RequestContext, objinst: Any,
+            object_versions: dict) -> Any:
         """See :func:`cyborg.conductor.object_dispatch.backport`."""
         return object_dispatch.backport(objinst, object_versions)
 
     # Version 1.2
 
     @_answers
-    def report_digest(self, context, hostname: str, found: str,
-                      stored: str) -> bool:
+    def report_digest(self, context: cyborg_context.RequestContext,
+                      hostname: str, found: str, stored: str) -> bool:
         """See :meth:`cyborg.conductor.unchanged.Known.is_known`."""
         return self._reporter.is_known(context, hostname, found, stored)
 
     @_answers
     @deadline.in_time
-    def arq_create_many(self, context, requests: list[dict],
-                        devprof_id: int) -> None:
+    def arq_create_many(self, context: cyborg_context.RequestContext,
+                        requests: list[dict], devprof_id: int) -> None:
         """See :meth:`cyborg.rpcapi.conductor.ConductorAPI.arq_create_many`.
         """
         arqs.create_many(context, devprof_id, requests)

@@ -14,14 +14,15 @@ from typing import Any
 from oslo_utils import versionutils
 from oslo_versionedobjects import base as ovo_base
 
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.conductor import remote_arguments
 from cyborg.objects import base as objects_base
 
 
-def class_action(context, objname: str, objmethod: str,
-                 object_versions: dict[str, str], args: Sequence,
-                 kwargs: dict) -> Any:
+def class_action(context: cyborg_context.RequestContext, objname: str,
+                 objmethod: str, object_versions: dict[str, str],
+                 args: Sequence, kwargs: dict) -> Any:
     """Call a remotable class method.
 
     :param object_versions: the caller's version of each object that the
@@ -50,8 +51,9 @@ def class_action(context, objname: str, objmethod: str,
     return _in_versions(result, object_versions)
 
 
-def action(context, objinst, objmethod: str, args: Sequence,
-           kwargs: dict) -> tuple[dict[str, Any], Any]:
+def action(context: cyborg_context.RequestContext, objinst: Any,
+           objmethod: str, args: Sequence, kwargs: dict
+           ) -> tuple[dict[str, Any], Any]:
     """Call a remotable method of an object that the caller sent.
 
     :returns: the fields that the method changed, as primitives, with the
@@ -78,7 +80,7 @@ def action(context, objinst, objmethod: str, args: Sequence,
     return _changes(before, objinst), result
 
 
-def backport(objinst, object_versions: dict[str, str]) -> Any:
+def backport(objinst: Any, object_versions: dict[str, str]) -> Any:
     """Put an object in the versions of the caller.
 
     :raises exception.RemoteMethodRefused: not one of our objects.

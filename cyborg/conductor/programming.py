@@ -19,10 +19,12 @@ from urllib import parse
 from keystoneauth1 import exceptions as ks_exc
 
 from cyborg.common import constants
+from cyborg.common import context as cyborg_context
 from cyborg.common import exception
 from cyborg.common import sdk
 from cyborg.conf import CONF
 from cyborg.db import api
+from cyborg.db import binding
 from cyborg.db import controlpaths
 from cyborg.db import deployables
 from cyborg.db import query
@@ -97,7 +99,8 @@ class Programmer:
         self._client = client
         self._find_image = find_image or find_image_by_function
 
-    def run(self, context, holding, job: Job, deadline: float) -> None:
+    def run(self, context: cyborg_context.RequestContext,
+            holding: binding.Holding, job: Job, deadline: float) -> None:
         """Program one device and note what it holds then.
 
         :param holding: the ARQ with its handle, see ``cyborg.db.binding``.
@@ -106,8 +109,8 @@ class Programmer:
         :raises exception.ImageUnacceptable: no image for the function.
         :raises oslo_messaging.MessagingTimeout: the agent did not answer.
         """
-        image = job.bitstream_id or self._find_image(
-            context, job.function_id)
+        image = (self._find_image(context, job.function_id)
+                 if job.function_id else job.bitstream_id)
         with api.reader(context) as session:
             deployable = query.one(session, models.Deployable, 'Deployable',
                                    id=holding.deployable_id)
@@ -134,7 +137,8 @@ def function_trait(vendor: str, function_id: str) -> str:
         constants.FPGA_FUNCTION_ID, vendor.upper(), function_id.upper()))
 
 
-def find_image_by_function(context, function_id: str) -> str:
+def find_image_by_function(context: cyborg_context.RequestContext,
+                           function_id: str) -> str:
     """The newest active image whose property names the function.
 
     :raises exception.ImageUnacceptable: there is none.

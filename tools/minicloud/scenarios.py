@@ -9,6 +9,8 @@ import contextlib
 import json
 import os
 import pathlib
+import subprocess
+import sys
 import time
 import traceback
 import urllib.error
@@ -16,6 +18,7 @@ import urllib.request
 
 import settings
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAKE, LIBVIRT = settings.FAKE, settings.LIBVIRT
 
 
@@ -417,17 +420,19 @@ def rule_dropped(lab):
 def released_agent(lab):
     """An agent of 2026.2 between this conductor and this API."""
     released = pathlib.Path(os.environ.get(
-        'CYBORG_RELEASED_VENV',
-        pathlib.Path(__file__).parents[2] / '.released')) / 'bin'
-    check((released / 'cyborg-agent').exists(),
-          'no 2026.2 in %s; tools/released-venv makes one', released)
+        'CYBORG_RELEASED_VENV', ROOT / '.released'))
+    made = subprocess.run([ROOT / 'tools/released-venv', released],
+                          env=dict(os.environ, PYTHON=sys.executable),
+                          stdout=subprocess.DEVNULL)
+    if made.returncode:
+        raise Failed('2026.2 could not be installed in %s' % released)
     server = lab.boot()
     before = lab.devices(server)
     lab.cloud.stop('cyborg-agent')
     asked = lab.cloud.settings.asked
     asked.unlink(missing_ok=True)
     try:
-        lab.cloud.agent(released)
+        lab.cloud.agent(released / 'bin')
         # It looks for devices before a report: the third look is after two.
         lab.wait('reports of 2026.2', lambda: asked.exists() and len(
             asked.read_text().splitlines()) > 2)
