@@ -5,6 +5,7 @@ Needs nothing but Python 3.11 or newer with its own ``venv`` module.
 """
 
 import hashlib
+import importlib.util
 import os
 import pathlib
 import shutil
@@ -64,3 +65,22 @@ def ensure(extras: str, requirements: tuple[str, ...] = ()) -> pathlib.Path:
         sys.exit(installed.stderr + '\nThe installation failed.')
     stamp.write_text(wanted.hexdigest())
     return bin_directory
+
+
+
+def ensure_for_tests() -> pathlib.Path:
+    """The ``bin`` directory of an environment that has all tests need."""
+    return ensure('standalone,mysql,postgresql', ('test-requirements.txt',))
+
+
+def enter() -> None:
+    """Start the running script again in the environment of the tests.
+
+    Where it already runs in one, this clone's or another, nothing is done.
+    """
+    if importlib.util.find_spec('fixtures'):
+        return
+    use_new_enough_python()
+    bin_directory = ensure_for_tests()
+    os.environ['PATH'] = '%s:%s' % (bin_directory, os.environ.get('PATH', ''))
+    os.execv(bin_directory / 'python', ['python', *sys.argv])

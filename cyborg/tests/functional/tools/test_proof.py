@@ -53,6 +53,15 @@ class CommandsTest(base.TestCase):
             for word in shown:
                 self.assertIn(word, said, name)
 
+    def test_in_a_bare_interpreter(self):
+        """It goes on in the clone's environment, which it makes if need be."""
+        for path in ('tools/campaign/campaign', 'benchmarks/run'):
+            done = subprocess.run(
+                [sys.executable, '-S', str(ROOT / path), '--help'],
+                capture_output=True, text=True, timeout=900)
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertIn('usage: ', done.stdout)
+
     def test_documented_scenarios(self):
         """DOC-1: the page names all scenarios, and none else."""
         text = (ROOT / 'tools/minicloud/scenarios.py').read_text()
