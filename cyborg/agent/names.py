@@ -12,9 +12,11 @@ import socket
 
 from oslo_log import log as logging
 
+from cyborg.agent import machine
 from cyborg.agent import root_provider
 from cyborg.common import context as cyborg_context
 from cyborg.common import exception
+from cyborg.conf import CONF
 from cyborg.inventory import places
 from cyborg.inventory import values
 from cyborg.objects import host_inventory
@@ -65,7 +67,22 @@ def check(context: cyborg_context.RequestContext, hostname: str,
                      'the devices stored of that one is here.', hostname,
                      other)
             continue
+        if not is_configured(other) and _is_another(context, other):
+            LOG.info('Host %s and host %s are different machines: that one '
+                     'has reported since this one was booted.', hostname,
+                     other)
+            continue
         raise changed(hostname, other, devices, allocated)
+
+
+def _is_another(context, other: str) -> bool:
+    try:
+        last = host_inventory.HostInventory.get_last_machine(context, other)
+    except exception.RemoteMethodRefused:
+        return False
+    return last is not None and machine.is_another(
+        machine.mark(CONF.pci.sysfs_path),
+        machine.uptime(CONF.pci.sysfs_path), *last)
 
 
 def is_configured(name: str) -> bool:

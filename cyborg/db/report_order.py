@@ -15,8 +15,8 @@ which one is older:
 
 Beside the turn stands a note of what its report found to be in order
 (``cyborg.conductor.report.unchanged``); whoever takes the next turn wipes it
-out. The row also keeps which machines reported as the host lately, whatever
-conductors they reported to.
+out. The row also keeps which machines reported as the host lately and when,
+whatever conductors they reported to.
 
 The row is one of ``quota_usages``. No release has ever used that table for
 anything, every database has it, and this release adds none: databases of
@@ -26,10 +26,12 @@ anything, every database has it, and this release adds none: databases of
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 import zlib
 
 from oslo_db import exception as db_exc
+from oslo_utils import timeutils
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -47,6 +49,36 @@ _PROBES = 64
 _MOST = 2 ** 31 - 1
 # Of a report's number in ``quota_usages.user_id``; behind it a note.
 _DIGITS = 20
+# The number of a report is a time in microseconds.
+_SECOND = 10 ** 6
+# Seconds after which it is noted anew that the same machine reports.
+_FRESH = 600
+# Seconds by which the clocks of two machines may differ.
+_SKEW = 300
+
+
+@dataclasses.dataclass(frozen=True)
+class Heard:
+    """A machine that reported.
+
+    :ivar at: when it made the report, in seconds since 1970 by its own clock;
+        None of one that numbers no reports.
+    """
+
+    mark: str
+    at: int | None = None
+
+    def follows(self, heard: Sequence['Heard']) -> bool:
+        """Whether all this says is known of those that were heard before."""
+        last = heard[-1] if heard else None
+        if last is None or last.mark != self.mark:
+            return False
+        return self.at is None or (
+            last.at is not None and 0 <= self.at - last.at < _FRESH)
+
+    def __str__(self) -> str:
+        return self.mark if self.at is None else '%s@%d' % (self.mark,
+                                                            self.at)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,12 +234,15 @@ def begin(context: cyborg_context.RequestContext, hostname: str,
             if number and int(newest) > number:
                 raise exception.ReportOutdated(host=hostname,
                                                newest=int(newest))
-            machines = tuple(resource.split()[1:])
-            if machine is not None and machines[-1:] != (machine,):
-                query.changed(
-                    session, sa.update(usage).where(usage.id == row_id)
-                    .values(resource=_with_machine(machines, machine)))
-            return Turn(hostname, row_id, turn, machines, bool(noted))
+            heard = _heard(resource)
+            if machine is not None:
+                now = Heard(machine, number // _SECOND or None)
+                if not now.follows(heard):
+                    query.changed(
+                        session, sa.update(usage).where(usage.id == row_id)
+                        .values(resource=_with_machine(heard, now)))
+            return Turn(hostname, row_id, turn,
+                        tuple(each.mark for each in heard), bool(noted))
     raise exception.CyborgException(
         'No row of quota_usages is left for host %s.' % hostname)
 
@@ -238,12 +273,47 @@ def _advanced(session, row_id: int, name: str, number: int
         sa.select(*columns).where(usage.id == row_id)).one())
 
 
-def _with_machine(machines: tuple[str, ...], machine: str) -> str:
+def _heard(resource: str) -> list[Heard]:
+    """Who reported, the last one at the end; noted as ``MARK@SECONDS``."""
+    found = []
+    for word in resource.split()[1:]:
+        mark, _, when = word.rpartition('@')
+        found.append(Heard(mark, int(when)) if mark and when.isdecimal()
+                     else Heard(word))
+    return found
+
+
+def _with_machine(heard: list[Heard], machine: Heard) -> str:
     """``resource`` with the marks of the latest machines that fit in."""
-    kept = [*(each for each in machines if each != machine), machine]
-    while len(' '.join([RESOURCE, *kept])) > _LONGEST:
+    kept = [each for each in heard if each.mark != machine.mark]
+    kept.append(machine)
+    while len(' '.join([RESOURCE, *map(str, kept)])) > _LONGEST:
         del kept[0]
-    return ' '.join([RESOURCE, *kept])
+    return ' '.join([RESOURCE, *map(str, kept)])
+
+
+def last_machine(context: cyborg_context.RequestContext, hostname: str
+                 ) -> tuple[str, int] | None:
+    """The machine that reported last as a host.
+
+    :returns: its mark, and at least how many seconds ago that was, up to ten
+        minutes more; None where nothing is known of it, or what is known
+        cannot be, as clocks differ.
+    """
+    name = hostname.casefold()
+    places = list(_places(name))
+    usage = models.QuotaUsage
+    with api.reader(context) as session:
+        found: dict[int, str] = dict(session.execute(
+            sa.select(usage.id, usage.resource).where(
+                usage.id.in_(places), usage.project_id == name)
+        ).tuples().all())
+    heard = _heard(next((found[place] for place in places
+                         if place in found), ''))
+    if not heard or heard[-1].at is None:
+        return None
+    ago = timeutils.utcnow_ts() - heard[-1].at
+    return None if ago < -_SKEW else (heard[-1].mark, max(0, ago))
 
 
 def _inserted(session, row_id: int, name: str, number: int,

@@ -22,7 +22,8 @@ class HostInventory(base.CyborgObject):
     # 1.0: get_by_host
     # 1.1: get_names
     # 1.2: AttachHandleList 1.1
-    VERSION = '1.2'
+    # 1.3: get_last_machine
+    VERSION = '1.3'
 
     fields = {
         'hostname': fields.StringField(),
@@ -87,3 +88,12 @@ class HostInventory(base.CyborgObject):
         from cyborg.db import host_names
         return {each.name: [each.devices, each.allocated]
                 for each in host_names.like(context, names)}
+
+    @classmethod
+    @base.remotable
+    def get_last_machine(cls, context: cyborg_context.RequestContext,
+                         hostname: str) -> list | None:
+        """See :func:`cyborg.db.report_order.last_machine`."""
+        from cyborg.db import report_order
+        found = report_order.last_machine(context, hostname)
+        return found and list(found)

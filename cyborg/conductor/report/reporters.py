@@ -15,8 +15,8 @@ from cyborg.pci import printable
 
 LOG = logging.getLogger(__name__)
 
-#: Longest mark that is kept; two of them fit into a row.
-_LONGEST = 115
+#: Longest mark that is kept; two of them fit into a row, with their times.
+_LONGEST = 105
 
 
 def mark(machine: str | None) -> str | None:

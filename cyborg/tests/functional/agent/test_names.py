@@ -126,6 +126,42 @@ class RenamedTest(base.TestCase):
         self.assertEqual({'0002:d6:00.0'}, set(self.cloud.handles()))
         self.assertTrue(self.cloud.said('INFO', 'are different machines'))
 
+    def machine(self, boot, uptime):
+        self.cloud.tree.proc('sys/kernel/random/boot_id', boot + '\n')
+        self.cloud.tree.proc('uptime', '%.2f 1.00\n' % uptime)
+
+    def test_another_machine_with_the_same_cards(self):
+        """It has reported since this one was booted, so it is no other."""
+        self.machine('b1', 90000)
+        self.start_as('c1.east.org')
+        self.cloud.bind(ONE)
+        before = self.cloud.stored()
+        # From here on this is the second machine, up for a day.
+        self.machine('b2', 86400)
+        self.start_as('c1.west.org')
+        self.assertEqual({ONE, TWO}, set(self.cloud.handles()))
+        self.assertTrue(self.cloud.said(
+            'INFO', 'that one has reported since this one was booted'))
+        self.assertFalse(self.cloud.handles()[ONE].allocated)
+        self.cloud.host = 'c1.east.org'
+        self.assertEqual(before, self.cloud.stored())
+
+    def test_a_machine_that_moved_to_another_domain(self):
+        """With a reboot or without, and whenever it reported before."""
+        self.machine('b1', 90000)
+        self.start_as('c1.east.org')
+        self.cloud.bind(ONE)
+        self.assert_refused('c1.west.org', 'c1.east.org')
+        self.machine('b2', 30)
+        self.assert_refused('c1.south.org', 'c1.east.org')
+
+    def test_a_host_whose_machine_is_not_known(self):
+        """Its agent is of 2026.2, or its kernel tells no boot."""
+        self.start_as('c1.east.org')
+        self.cloud.bind(ONE)
+        self.machine('b2', 86400)
+        self.assert_refused('c1.west.org', 'c1.east.org')
+
     def test_a_neighbour(self):
         for name in ('c1', 'c10', 'c11.example.org', 'c2'):
             self.start_as(name)

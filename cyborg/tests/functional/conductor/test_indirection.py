@@ -91,6 +91,7 @@ class IndirectionTest(base.ConductorTestCase):
                            False):
                     found.add('%s.%s' % (name, attribute))
         self.assertEqual({'HostInventory.get_by_host',
+                          'HostInventory.get_last_machine',
                           'HostInventory.get_names',
                           'AttachHandle.update_attach_info',
                           'AttachHandleList.update_attach_info'}, found)

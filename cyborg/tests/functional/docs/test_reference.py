@@ -138,7 +138,7 @@ class SecurityTest(base.MessageCase):
             'attach_handle_info']['stateful'])
 
     def test_what_agents_may_call(self):
-        """IND-1: four methods of all objects, as the page says."""
+        """IND-1: five methods of all objects, as the page says."""
         remotable = sorted(
             '%s.%s' % (name, method)
             for name, classes in
@@ -149,6 +149,7 @@ class SecurityTest(base.MessageCase):
         self.assertEqual(['AttachHandle.update_attach_info',
                           'AttachHandleList.update_attach_info',
                           'HostInventory.get_by_host',
+                          'HostInventory.get_last_machine',
                           'HostInventory.get_names'], remotable)
         self.assertRaises(
             exception.RemoteMethodRefused,
