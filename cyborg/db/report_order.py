@@ -312,7 +312,7 @@ def last_machine(context: cyborg_context.RequestContext, hostname: str
                          if place in found), ''))
     if not heard or heard[-1].at is None:
         return None
-    ago = timeutils.utcnow_ts() - heard[-1].at
+    ago = int(timeutils.utcnow_ts()) - heard[-1].at
     return None if ago < -_SKEW else (heard[-1].mark, max(0, ago))
 
 
