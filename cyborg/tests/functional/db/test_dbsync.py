@@ -11,8 +11,9 @@ from cyborg.tests.fixtures import nova as nova_fixture
 from cyborg.tests.fixtures import rows
 from cyborg.tests.functional.db import base
 from cyborg.tests.functional.db import schemas
+from cyborg.tests.functional.db import test_migrations
 
-HEAD = 'b47c8f2d1e3a'
+HEAD = test_migrations.HEAD
 
 
 class TestDbsync(base.DatabaseTestCase):

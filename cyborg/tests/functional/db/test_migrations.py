@@ -174,7 +174,7 @@ class TestWalk(base.DatabaseTestCase):
         test_the_chain went through those in between.
         """
         for revision in ('c1b5abada09c', '60d8ac91fd20', '6c77bd6afea5',
-                         'a35b4295a0e5'):
+                         'a35b4295a0e5', 'b47c8f2d1e3a'):
             with database.DATABASES[self.database](schema=False):
                 migration.upgrade(revision)
                 migration.upgrade()
