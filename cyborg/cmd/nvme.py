@@ -26,9 +26,9 @@ from cyborg.cmd import tool
 from cyborg.common import exception
 from cyborg.common import option_values
 from cyborg.conf import CONF
-from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import linux
 from cyborg.nvme import local
+from cyborg.nvme import roots as nvme_roots
 from cyborg.pci import address as pci_address
 
 NAME = 'cyborg-nvme'
@@ -232,7 +232,7 @@ class NvmeApp(tool.Tool):
     def host(self) -> local.Host:
         """The disks of this host, without any privilege."""
         return self._host or local.Host(linux.Kernel(
-            nvme_facts.Roots(sys=CONF.pci.sysfs_path)))
+            nvme_roots.Roots(sys=CONF.pci.sysfs_path)))
 
     def read_configuration(self) -> None:
         """:raises cfg.Error: a file is missing, unreadable, or no config.

@@ -18,6 +18,7 @@ import time
 from cyborg.nvme import errors
 from cyborg.nvme import holders
 from cyborg.nvme import records
+from cyborg.nvme import roots as nvme_roots
 from cyborg.pci import address as pci_address
 from cyborg.pci import links
 from cyborg.pci import printable
@@ -34,19 +35,7 @@ _PAUSE = 0.1
 _UNSET = '(null)'
 
 
-@dataclasses.dataclass(frozen=True)
-class Roots:
-    """Where a host's files are; tests and containers have them elsewhere."""
-
-    sys: str = '/sys'
-    proc: str = '/proc'
-    dev: str = '/dev'
-
-    def pci(self, address: str, *names: str) -> str:
-        return os.path.join(self.sys, 'bus/pci/devices', address, *names)
-
-
-def addresses(roots: Roots) -> tuple[str, ...]:
+def addresses(roots: nvme_roots.Roots) -> tuple[str, ...]:
     """NVMe I/O controllers of a host, whatever driver they have."""
     found = []
     for name in links.list_names(os.path.join(roots.sys, 'bus/pci/devices')):
@@ -58,7 +47,7 @@ def addresses(roots: Roots) -> tuple[str, ...]:
     return tuple(str(each) for each in sorted(found))
 
 
-def read_all(roots: Roots, addresses: Iterable[str], *,
+def read_all(roots: nvme_roots.Roots, addresses: Iterable[str], *,
              own_pids: frozenset[int] = frozenset()
              ) -> dict[str, records.Facts]:
     """Address -> everything that files say about that function.
@@ -72,7 +61,7 @@ def read_all(roots: Roots, addresses: Iterable[str], *,
             for address in addresses}
 
 
-def read(roots: Roots, address: str, *,
+def read(roots: nvme_roots.Roots, address: str, *,
          own_pids: frozenset[int] = frozenset()) -> records.Facts:
     """The same of one function."""
     return read_all(roots, [address], own_pids=own_pids)[address]
@@ -105,7 +94,7 @@ def _read(roots, address, open_nodes) -> records.Facts:
         facts, uses=tuple(holders.uses(roots, facts, open_nodes)))
 
 
-def binding(roots: Roots, address: str) -> records.Binding:
+def binding(roots: nvme_roots.Roots, address: str) -> records.Binding:
     """The driver that a function has, and the one asked for."""
     override = first_line(roots.pci(address, 'driver_override'))
     return records.Binding(
@@ -113,14 +102,14 @@ def binding(roots: Roots, address: str) -> records.Binding:
         None if override in (None, '', _UNSET) else override)
 
 
-def controller_name(roots: Roots, address: str) -> str | None:
+def controller_name(roots: nvme_roots.Roots, address: str) -> str | None:
     """``nvme0``; None unless the nvme driver has the function."""
     names = [name for name in links.list_names(roots.pci(address, 'nvme'))
              if _CONTROLLER.fullmatch(name)]
     return names[0] if names else None
 
 
-def block_devices(roots: Roots, address: str) -> tuple[
+def block_devices(roots: nvme_roots.Roots, address: str) -> tuple[
         records.BlockDevice, ...]:
     """The block devices of a controller's namespaces, in order."""
     names = set()
@@ -134,14 +123,15 @@ def block_devices(roots: Roots, address: str) -> tuple[
                         key=lambda each: (each.nsid or 0, each.name)))
 
 
-def _below(roots: Roots, address: str) -> Iterator[str]:
+def _below(roots: nvme_roots.Roots, address: str) -> Iterator[str]:
     """Names that can be namespaces, from both places that kernels have."""
     yield from links.list_names(roots.pci(address, 'block'))
     for name in links.list_names(roots.pci(address, 'nvme')):
         yield from links.list_names(roots.pci(address, 'nvme', name))
 
 
-def _block_device(roots: Roots, name: str) -> records.BlockDevice | None:
+def _block_device(roots: nvme_roots.Roots, name: str
+                  ) -> records.BlockDevice | None:
     place = os.path.join(roots.sys, 'class/block', name)
     number = first_line(os.path.join(place, 'dev'))
     if number is None:
@@ -156,7 +146,7 @@ def _block_device(roots: Roots, name: str) -> records.BlockDevice | None:
         partitions=parts)
 
 
-def _controller_facts(roots: Roots, controller: str) -> dict:
+def _controller_facts(roots: nvme_roots.Roots, controller: str) -> dict:
     place = os.path.join(roots.sys, 'class/nvme', controller)
     subnqn = first_line(os.path.join(place, 'subsysnqn'))
     return {'state': first_line(os.path.join(place, 'state')),
@@ -167,7 +157,7 @@ def _controller_facts(roots: Roots, controller: str) -> dict:
             'neighbours': _neighbours(roots, controller, subnqn)}
 
 
-def _neighbours(roots: Roots, controller: str,
+def _neighbours(roots: nvme_roots.Roots, controller: str,
                 subnqn: str | None) -> tuple[str, ...]:
     found = []
     root = os.path.join(roots.sys, 'class/nvme')
@@ -181,7 +171,7 @@ def _neighbours(roots: Roots, controller: str,
     return tuple(found)
 
 
-def _group_members(roots: Roots, address: str,
+def _group_members(roots: nvme_roots.Roots, address: str,
                    group: str | None) -> tuple[str, ...]:
     if group is None:
         return ()

@@ -5,20 +5,15 @@ A disk with data of a tenant must not be parsed by the host, but LVM or MD may
 have done so already. Then it is in use like any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from collections.abc import Mapping
 import os
 import re
-import typing
 
 from cyborg.nvme import records
+from cyborg.nvme import roots as nvme_roots
 from cyborg.pci import links
 from cyborg.pci import printable
-
-if typing.TYPE_CHECKING:
-    from cyborg.nvme import facts as nvme_facts
 
 Use = records.Use
 
@@ -30,7 +25,7 @@ _BOOT = frozenset({'/', '/boot', '/boot/efi', '/efi', '/usr'})
 _NODES = ('/dev/nvme', '/dev/ng', '/dev/vfio/')
 
 
-def opened(roots: nvme_facts.Roots, own_pids: frozenset[int]
+def opened(roots: nvme_roots.Roots, own_pids: frozenset[int]
            ) -> dict[str, tuple[str, ...]]:
     """Device node -> the processes that have it open, those we may look into.
 
@@ -52,7 +47,7 @@ def opened(roots: nvme_facts.Roots, own_pids: frozenset[int]
     return {node: tuple(names) for node, names in found.items()}
 
 
-def uses(roots: nvme_facts.Roots, facts: records.Facts,
+def uses(roots: nvme_roots.Roots, facts: records.Facts,
          open_nodes: Mapping[str, tuple[str, ...]]) -> Iterator[Use]:
     """Every use of a disk that files show.
 
@@ -165,7 +160,7 @@ def _processes(facts, names, open_nodes) -> Iterator[Use]:
             yield Use(kind, '%s has %s' % (process, node))
 
 
-def process_name(roots: nvme_facts.Roots, pid: str) -> str:
+def process_name(roots: nvme_roots.Roots, pid: str) -> str:
     """``qemu-system-x86 (process 1234)``."""
     name = _first_line(os.path.join(roots.proc, pid, 'comm'))
     return '%s (process %s)' % (printable.name(name or '?'), pid)

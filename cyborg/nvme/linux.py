@@ -11,8 +11,8 @@ import fcntl
 import mmap
 import os
 
-from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import port as nvme_port
+from cyborg.nvme import roots as nvme_roots
 from cyborg.nvme import structures
 
 #: _IOWR('N', 0x41, struct nvme_passthru_cmd) and _IO('N', 0x46).
@@ -27,8 +27,8 @@ _ADDR, _RESULT = 24, 68
 class Kernel:
     """Keeps :class:`cyborg.nvme.port.Kernel` with what Linux offers."""
 
-    def __init__(self, roots: nvme_facts.Roots | None = None):
-        self.roots = roots or nvme_facts.Roots()
+    def __init__(self, roots: nvme_roots.Roots | None = None):
+        self.roots = roots or nvme_roots.Roots()
 
     def pids(self) -> frozenset[int]:
         return frozenset({os.getpid()})

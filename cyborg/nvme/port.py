@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import dataclasses
 from typing import Protocol
 
-from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import records
+from cyborg.nvme import roots as nvme_roots
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Kernel(Protocol):
     ``/dev``; handles are closed by :meth:`close` and by the process's end.
     """
 
-    roots: nvme_facts.Roots
+    roots: nvme_roots.Roots
 
     def pids(self) -> frozenset[int]:
         """Processes whose open files are our own."""

@@ -20,12 +20,12 @@ from oslo_privsep import priv_context
 from cyborg import privsep
 from cyborg.common import exception
 from cyborg.nvme import errors
-from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import linux
 from cyborg.nvme import local
 from cyborg.nvme import plain
 from cyborg.nvme import port as nvme_port
 from cyborg.nvme import records
+from cyborg.nvme import roots as nvme_roots
 from cyborg.nvme import structures
 from cyborg.pci import address as pci_address
 
@@ -190,9 +190,9 @@ class Host:
     :param sysfs_path: where this process itself reads sysfs.
     """
 
-    def __init__(self, sysfs_path: str = nvme_facts.Roots.sys):
+    def __init__(self, sysfs_path: str = nvme_roots.Roots.sys):
         self._unprivileged = local.Host(linux.Kernel(
-            nvme_facts.Roots(sys=sysfs_path)))
+            nvme_roots.Roots(sys=sysfs_path)))
         self._trouble = ''
 
     def addresses(self) -> tuple[str, ...]:

@@ -5,27 +5,47 @@ Exclusive handles are file locks: they end with :meth:`Kernel.die` or with
 the real process, as those of a killed process do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import dataclasses
 import errno
 import fcntl
 import os
 import re
-import typing
+from typing import Protocol
 
-from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import port as nvme_port
+from cyborg.nvme import roots as nvme_roots
 from cyborg.nvme import structures
-
-if typing.TYPE_CHECKING:
-    from cyborg.nvme.simulate import world as sim_world
+from cyborg.nvme.simulate import device as sim_device
 
 _PCI_FILE = re.compile(r'bus/pci/devices/([^/]+)/(driver_override|'
                        r'driver/unbind)')
 #: Commands that the ``blocks`` fault lets wait.
 _BLOCKING = (structures.FORMAT_NVM, structures.SANITIZE)
+
+
+class World(Protocol):
+    """What a kernel stands over: see :mod:`cyborg.nvme.simulate.world`."""
+
+    def at(self, *names: str) -> str: ...
+
+    def address_of(self, controller: str) -> str | None: ...
+
+    def protected(self, address: str, nsid: int) -> bool: ...
+
+    def claimed(self, name: str) -> bool: ...
+
+    def device(self, address: str) -> sim_device.Device: ...
+
+    def wait_while_blocked(self, address: str) -> None: ...
+
+    def publish(self, address: str) -> None: ...
+
+    def override(self, address: str, driver: str | None) -> None: ...
+
+    def unbind(self, address: str) -> None: ...
+
+    def probe(self, address: str) -> None: ...
 
 
 class Killed(BaseException):
@@ -60,10 +80,10 @@ class Kernel:
         raise :class:`Killed`.
     """
 
-    def __init__(self, world: sim_world.World,
+    def __init__(self, world: World,
                  on_call: Callable[[str, str], None] | None = None):
         self.world = world
-        self.roots = nvme_facts.Roots(world.at('sys'), world.at('proc'),
+        self.roots = nvme_roots.Roots(world.at('sys'), world.at('proc'),
                                       world.at('dev'))
         self._on_call = on_call or (lambda stage, call: None)
         self._handles: dict[int, _Handle] = {}

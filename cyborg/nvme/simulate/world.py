@@ -17,6 +17,7 @@ import uuid
 from cyborg.nvme import facts as nvme_facts
 from cyborg.nvme import local
 from cyborg.nvme import records
+from cyborg.nvme import roots as nvme_roots
 from cyborg.nvme import structures
 from cyborg.nvme.simulate import device as sim_device
 from cyborg.nvme.simulate import kernel as sim_kernel
@@ -335,7 +336,7 @@ class World:
             stream.write(text)
 
     def _roots(self):
-        return nvme_facts.Roots(self.at('sys'), self.at('proc'),
+        return nvme_roots.Roots(self.at('sys'), self.at('proc'),
                                 self.at('dev'))
 
     def _put(self, address: str, function: _Function) -> None:

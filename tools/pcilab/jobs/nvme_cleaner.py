@@ -24,6 +24,7 @@ from cyborg.common import http
 from cyborg.common import sdk
 from cyborg.conf import CONF
 from cyborg.nvme import facts as nvme_facts
+from cyborg.nvme import roots as nvme_roots
 from cyborg.placement import client as placement_client
 from cyborg.placement import tree
 from cyborg.privsep import nvme as privileged
@@ -103,7 +104,7 @@ class Told(logging.Handler):
 
 
 def address_of(serial):
-    roots = nvme_facts.Roots()
+    roots = nvme_roots.Roots()
     for address in nvme_facts.addresses(roots):
         if nvme_facts.read(roots, address).serial == serial:
             return address

@@ -7,8 +7,8 @@ import fcntl
 import os
 from unittest import mock
 
-from cyborg.nvme import facts
 from cyborg.nvme import linux
+from cyborg.nvme import roots
 from cyborg.nvme import structures
 from cyborg.tests import base as tests_base
 from cyborg.tests.unit.nvme import base
@@ -69,7 +69,7 @@ class BlockTest(tests_base.TestCase):
         self.path = os.path.join(self.temp_dir(), 'disk')
         with open(self.path, 'wb') as stream:
             stream.truncate(8192)
-        self.kernel = linux.Kernel(facts.Roots(
+        self.kernel = linux.Kernel(roots.Roots(
             dev=os.path.dirname(self.path)))
         self.name = os.path.basename(self.path)
 
