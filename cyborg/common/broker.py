@@ -74,6 +74,7 @@ def _trouble(url, host, topic: str, conf) -> str | None:
             host=where, userid=host.username or 'guest',
             password=host.password or 'guest', ssl=tls,
             virtual_host=names['vhost'], connect_timeout=PATIENCE,
+            read_timeout=PATIENCE, write_timeout=PATIENCE,
             login_method=conf[_GROUP].rabbit_login_method)
     except OSError as error:
         return _('A file of [%(group)s] cannot be read: %(error)s.') % {
@@ -130,7 +131,9 @@ def _no_queue(connection, topic: str, names: dict) -> str | None:
         return _('The user %(user)s may not make queues in virtual host '
                  '%(vhost)s of %(where)s. Run "rabbitmqctl set_permissions '
                  '-p %(vhost)s %(user)s %(all)s".') % names
-    except (amqp_exc.AMQPError, OSError) as error:
+    except OSError as error:
+        return _no_connection(names['where'], error)
+    except amqp_exc.AMQPError as error:
         return '%s: %s' % (names['where'], exception.plain_text(error))
     return None
 

@@ -23,6 +23,8 @@ from cyborg.tests.fixtures import rpc as rpc_fixture
 
 BIN = pathlib.Path(sys.executable).parent
 TOPIC = 'cyborg-agent'
+#: Class and method of Connection.Close (AMQP 0-9-1, 1.4.2.10).
+_CLOSE = b'\0\x0a\0\x32'
 
 
 class BrokerTestCase(base.TestCase):
@@ -88,6 +90,32 @@ class TestCheck(BrokerTestCase):
             '%(user)s \'.*\' \'.*\' \'.*\'".'
             % {'user': user, 'vhost': self.vhost.name},
             self.trouble(self.url(user, password)))
+
+    def test_one_that_stands_still(self):
+        """Whenever it does: an end of the service would wait for it, too."""
+        user = self.vhost.user('.*', '.*', '.*')
+        found = {}
+        for what, until in (('greeting', b'AMQP'), ('queue', b'_check_'),
+                            ('parting', _CLOSE)):
+            way = self.useFixture(relay.Relay(rabbit.ADDRESS, until))
+            url = messaging.TransportURL.parse(
+                CONF, self.url(*user, port=way.port))
+
+            def look(what=what, url=url):
+                try:
+                    broker.check(url, TOPIC)
+                    found[what] = 'of use'
+                except broker.BrokerUnusable as error:
+                    found[what] = error.message
+            looking = threading.Thread(target=look, daemon=True)
+            looking.start()
+            looking.join(200)
+            self.assertIn(what, found)
+        for what in ('greeting', 'queue'):
+            self.assertIn('cannot be used: no answer within 5 s. Start the '
+                          'broker', found[what])
+        # All is known by then.
+        self.assertEqual('of use', found['parting'])
 
     def test_tls_where_none_is_spoken(self):
         text = self.trouble(self.url('a', 'bcd', more='?ssl=true'))
