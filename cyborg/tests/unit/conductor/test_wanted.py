@@ -122,6 +122,43 @@ class WantedTest(base.TestCase):
         self.assertTrue(self.only(providers(
             [], [stored(status='maintaining', arqs=(0,))])).disabled)
 
+    def test_enabled(self):
+        """Also where a row has a status that no release gives."""
+        for status in ('enabled', 'broken', 'removed'):
+            for result in (
+                    providers([found()], [stored(status=status)]),
+                    providers([], [stored(status=status, arqs=(0,))])):
+                self.assertFalse(self.only(result).disabled, status)
+            self.assertFalse(providers(
+                [found(name='other')], [stored(status=status)]).new[
+                    'other'].disabled, status)
+
+    def test_free_beside_missing_ones(self):
+        """What is there and nobody has, whatever else the rows hold."""
+        for there, rows, arqs, expected in (
+                # Of two that are there one is taken.
+                ((0, 2), (0, 1, 2), (0, 1), 1),
+                # A new one is free as well.
+                ((0, 2, 3), (0, 1, 2), (0, 1), 2),
+                ((2, 3, 4), (0, 1, 2), (0, 1), 3),
+                ((0,), (0, 1), (0, 1), 0)):
+            provider = self.only(providers(
+                [found(functions=there)],
+                [stored(functions=rows, arqs=arqs)]))
+            self.assertEqual(expected, provider.free, (there, rows))
+
+    def test_a_damaged_row_beside_a_missing_one(self):
+        """It is taken, and nobody knows where."""
+        device = stored(functions=(0, 1, 2), arqs=(0, 1))
+        deployable = device.deployables[0]
+        damaged = dataclasses.replace(deployable.handles[0],
+                                      attach_info='{')
+        device = dataclasses.replace(device, deployables=(
+            dataclasses.replace(deployable, handles=(
+                damaged, *deployable.handles[1:])),))
+        provider = self.only(providers([found(functions=(0, 2))], [device]))
+        self.assertEqual((1, 2), (provider.missing, provider.free))
+
     def test_new_deployable_of_disabled_device(self):
         result = providers([found(name='other')],
                            [stored(status='maintaining')])
@@ -131,7 +168,9 @@ class WantedTest(base.TestCase):
     def test_removed(self):
         result = providers([], [stored()])
         self.assertEqual({}, result.known)
-        self.assertEqual(['rp'], [d.uuid for d in result.removed.values()])
+        removed, = result.removed.values()
+        self.assertEqual(('rp', 1, 0, False), (
+            removed.uuid, removed.total, removed.missing, removed.disabled))
 
     def test_provider_that_another_row_goes_on_with(self):
         """B23: the device stands at another address under its old name."""

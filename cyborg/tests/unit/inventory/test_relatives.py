@@ -139,6 +139,7 @@ class FunctionsTest(base.TestCase):
         one, other = parse(PF), parse(VF)
         for first, second, expected in (
                 ((one,), (one,), True), ((one,), (other,), False),
+                ((other,), (one,), False),
                 ((one, None, True), (one,), True),
                 ((one,), (one, None, True), True),
                 ((one, None, True), (one, None, True), False),
@@ -238,6 +239,27 @@ class ScreenedTest(base.TestCase):
         self.assertEqual(
             (['one'], [(VF2, 'it is allocated under the name old')]),
             self.screened(now, row))
+
+    def test_a_free_handle_beside_an_allocated_one(self):
+        """It is offered under the name it has, wherever that is found."""
+        kept = device(OTHER, deployable('old', handle(VF), handle(VF2)))
+        row = with_rows(stored(kept), (VF, False), (VF2, True))
+        new = device(PF, deployable('new', handle(VF)))
+        for now in ([kept, new], [new, kept]):
+            names, faults = self.screened(now, row)
+            self.assertEqual(['old'], names)
+            self.assertEqual([(VF, 'it is offered already under the name '
+                                   'old')], faults)
+
+    def test_one_that_is_in_the_way_hides_no_other(self):
+        names, faults = self.screened([
+            device(PF, deployable('a', handle(VF))),
+            device(OTHER, deployable('b', handle(VF))),
+            device('0000:7a:00.0', deployable('c', handle(VF))),
+            device('0000:7b:00.0', deployable('d', handle(VF2))),
+            device('0000:7c:00.0', deployable('e', handle(VF2)))])
+        self.assertEqual(['a', 'd'], names)
+        self.assertEqual([VF, VF, VF2], [label for label, _ in faults])
 
     def test_parts_of_one_function(self):
         """Mediated devices stand beside each other, never beside the whole.
