@@ -146,6 +146,7 @@ class WantedTest(base.TestCase):
                 [found(functions=there)],
                 [stored(functions=rows, arqs=arqs)]))
             self.assertEqual(expected, provider.free, (there, rows))
+            self.assertEqual(len(there) + provider.missing, provider.total)
 
     def test_a_damaged_row_beside_a_missing_one(self):
         """It is taken, and nobody knows where."""
@@ -158,6 +159,12 @@ class WantedTest(base.TestCase):
                 damaged, *deployable.handles[1:])),))
         provider = self.only(providers([found(functions=(0, 2))], [device]))
         self.assertEqual((1, 2), (provider.missing, provider.free))
+
+    def test_uuids(self):
+        """Of all that is to be there, with rows and without."""
+        result = providers([found(), found(2)], [stored(), stored(3)])
+        self.assertEqual({'rp', provider_plan.provider_uuid('h_2')},
+                         result.uuids)
 
     def test_new_deployable_of_disabled_device(self):
         result = providers([found(name='other')],
@@ -186,3 +193,29 @@ class WantedTest(base.TestCase):
         self.assertEqual({}, result.new)
         self.assertEqual((1, 1), (self.only(result).total,
                                   self.only(result).missing))
+
+
+class TraitsTest(base.TestCase):
+    """What the rounds of a report may take away again."""
+
+    def traits(self, discovered, persisted, before=()):
+        return wanted.traits(planner.plan(discovered, values.PersistedHost(
+            'h', tuple(persisted))), dict(before))
+
+    def test_of_all_that_is_there_or_comes(self):
+        attributes = (('rc', 'CUSTOM_X'), ('trait1', 'CUSTOM_B'))
+        self.assertEqual(
+            {'h_1': {'CUSTOM_A', 'CUSTOM_B'}, 'h_2': {'CUSTOM_B'}},
+            self.traits([found(attributes=attributes),
+                         found(2, attributes=attributes)], [stored()]))
+        self.assertEqual(
+            {'other': {'CUSTOM_B'}}, self.traits(
+                [found(name='other', attributes=attributes)], [stored()]))
+
+    def test_what_was_known_before_stays(self):
+        before = {'h_1': frozenset({'CUSTOM_C'}),
+                  'gone': frozenset({'CUSTOM_D'})}
+        self.assertEqual(
+            {'h_1': {'CUSTOM_A', 'CUSTOM_C'}, 'gone': {'CUSTOM_D'}},
+            self.traits([found()], [stored()], before))
+        self.assertEqual({'CUSTOM_C'}, before['h_1'])
