@@ -122,8 +122,9 @@ class FunctionsTest(base.TestCase):
             ('MDEV', info(PF)), board=BOARD))
 
     def test_for_tests(self):
-        self.assertEqual([(VF, None, False)], self.functions(
-            ('TEST_PCI', info(VF)), board=BOARD))
+        for attach_type in ('TEST_PCI', 'CCIX'):
+            self.assertEqual([(VF, None, False)], self.functions(
+                (attach_type, info(VF)), board=BOARD))
 
     def test_no_address(self):
         self.assertEqual([None, (VF, PF, False)], self.functions(
@@ -204,6 +205,14 @@ class ScreenedTest(base.TestCase):
             self.assertEqual([self.name(VF)][:len(discovered) - 1], names)
             self.assertEqual(
                 [(PF, 'its virtual function %s is allocated' % VF)], faults)
+
+    def test_the_first_of_several_is_told(self):
+        names, faults = self.screened(
+            [device(PF, deployable('both', handle(VF), handle(VF2)))],
+            stored(device(OTHER, deployable('pf', handle(PF))), in_use=True))
+        self.assertEqual([], names)
+        self.assertEqual([(VF, 'its physical function %s is allocated' % PF)],
+                         faults)
 
     def test_both_allocated_stay(self):
         self.assertEqual(
@@ -339,6 +348,12 @@ class StoredNamesTest(base.TestCase):
         now = device(PF, deployable('old-2', handle(VF)),
                      deployable('new-2', handle(VF2)))
         self.assertEqual(['old-2', 'new-2'],
+                         self.names(now, self.row(True, False)))
+
+    def test_one_name_is_given_once(self):
+        now = device(PF, deployable('new-1', handle(VF)),
+                     deployable('new-2', handle(VF)))
+        self.assertEqual(['old-1', 'new-2'],
                          self.names(now, self.row(True, False)))
 
     def test_only_what_is_allocated_tells(self):
