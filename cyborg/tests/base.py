@@ -34,6 +34,16 @@ class TestCase(testtools.TestCase):
         self.conf = self.useFixture(conf_fixture.ConfFixture())
         self.context = context.get_admin_context()
 
+    def run_alone(self) -> None:
+        """Run without a test runner, as a benchmark does.
+
+        What fails is raised, and leaves no process and no database behind.
+        """
+        try:
+            self.debug()
+        finally:
+            self.doCleanups()
+
     def _attach_logs(self, exc_info):
         self.addDetail('log', testtools.content.text_content(self.logs.text))
 
