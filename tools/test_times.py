@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long the slow tests take, so that workers get equal parts of them.
 
-    tools/test_times.py load                 in a clone that never ran them
-    stestr list | tools/test_times.py print  of this clone's last runs
+    python tools/test_times.py load                 before the first run
+    stestr list | python tools/test_times.py print  after some
 
 stestr shares tests out by the times of earlier runs; without any it gives each
 worker the same number, and one of two may wait for the other a fifth of the
