@@ -61,8 +61,8 @@ _SKEW = 300
 class Heard:
     """A machine that reported.
 
-    :ivar at: when it made the report, in seconds since 1970 by its own clock;
-        None of one that numbers no reports.
+    :ivar at: when it made the report, in seconds since 1970 by the slower of
+        its clock and the conductor's; None of one that numbers no reports.
     """
 
     mark: str
@@ -236,7 +236,7 @@ def begin(context: cyborg_context.RequestContext, hostname: str,
                                                newest=int(newest))
             heard = _heard(resource)
             if machine is not None:
-                now = Heard(machine, number // _SECOND or None)
+                now = Heard(machine, _time_of(number))
                 if not now.follows(heard):
                     query.changed(
                         session, sa.update(usage).where(usage.id == row_id)
@@ -271,6 +271,15 @@ def _advanced(session, row_id: int, name: str, number: int
         return None
     return tuple(session.execute(
         sa.select(*columns).where(usage.id == row_id)).one())
+
+
+def _time_of(number: int) -> int | None:
+    """When a report was made, in seconds since 1970; None without a number.
+
+    Neither the time at which a message that waited is carried out, nor that
+    of a clock which is ahead.
+    """
+    return min(number // _SECOND, int(timeutils.utcnow_ts())) or None
 
 
 def _heard(resource: str) -> list[Heard]:

@@ -9,9 +9,12 @@ import functools
 import threading
 
 import fixtures
+from oslo_utils import fixture
+from oslo_utils import timeutils
 import sqlalchemy as sa
 import testscenarios
 
+from cyborg import objects
 from cyborg.common import constants
 from cyborg.common import context
 from cyborg.common import exception
@@ -355,6 +358,30 @@ class MachinesTest(OvertakenCase):
     def warnings(self):
         return [text for text in self.logs.messages('WARNING')
                 if 'Two machines' in text]
+
+    def test_when_the_last_one_reported(self):
+        """ID-2: by the slower of the clocks, however long it waited."""
+        clock = self.useFixture(fixture.TimeFixture())
+        now = int(timeutils.utcnow_ts())
+        host = objects.HostInventory
+        self.assertIsNone(host.get_last_machine(self.context, base.HOST))
+        for machine, ahead, ago in (('c1/b1', -7200, 7200), ('c1/b2', 0, 0),
+                                    ('c1/b3', 7200, 0)):
+            asker = context.get_admin_context()
+            asker.report = context.Report(base.HOST, (now + ahead) * 10 ** 6)
+            asker.machine = machine
+            self.send(self.manager, base.device(1), asker=asker)
+            self.assertEqual([machine, ago], host.get_last_machine(
+                self.context, base.HOST.upper()))
+        clock.advance_time_seconds(1000)
+        self.assertEqual(['c1/b3', 1000], host.get_last_machine(
+            self.context, base.HOST))
+        # One without a number was made nobody knows when.
+        asker = context.get_admin_context()
+        asker.machine = 'c1/b3'
+        self.send(self.manager, base.device(1), asker=asker)
+        self.assertEqual(['c1/b3', 1000], host.get_last_machine(
+            self.context, base.HOST))
 
     def test_two_over_two_conductors(self):
         """Neither conductor ever hears of both."""
