@@ -172,11 +172,15 @@ class Server:
         while dispatcher.queue and time.monotonic() < end:
             time.sleep(0.05)
         dispatcher.shutdown(timeout=max(0, end - time.monotonic()))
-        # Sockets belong to the loop, so they are closed from within it.
-        self._server.trigger.pull_trigger(self._close)
+        # Sockets belong to the loop, so they are closed from within it; what
+        # wakes it is one of them, and something else may have woken it.
+        woken = threading.Event()
+        self._server.trigger.pull_trigger(lambda: self._close(woken))
+        woken.set()
         self._thread.join(timeout=5)
 
-    def _close(self) -> None:
+    def _close(self, woken: threading.Event) -> None:
+        woken.wait(5)
         for connection in list(self._server.active_channels.values()):
             connection.handle_close()
         self._server.close()

@@ -3,6 +3,7 @@
 import threading
 import time
 
+import fixtures
 import requests
 
 from cyborg.common import http
@@ -30,6 +31,22 @@ class TestServer(base.TestCase):
             server.stop()
             self.assertLess(time.monotonic() - started, 30)
             http.listen('It', '127.0.0.1', server.port, '--port').close()
+
+    def test_stop_while_the_loop_is_awake(self):
+        """It closes what it is woken by, which must not be in use then."""
+        server = self.serve(_hello)
+        trigger, loop = server._server.trigger, server._thread
+        write = trigger._physical_pull
+
+        def wake():
+            write()
+            # As if the answer to a request had woken it before.
+            loop.join(0.5)
+            write()
+        self.useFixture(fixtures.MockPatchObject(
+            trigger, '_physical_pull', wake))
+        server.stop()
+        self.assertFalse(loop.is_alive())
 
     def test_stop_finishes_the_request_in_work(self):
         reached = threading.Event()
